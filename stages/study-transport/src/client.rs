@@ -1,0 +1,150 @@
+//! The client's sending side: handshake messages and requests, one packet each, repeated until acknowledged.
+//!
+//! | reference | here | effect |
+//! |---|---|---|
+//! | a client runs the whole of RFC 6298 / RFC 9002 | one timer for the oldest message; a message is sent again at once when a later one is acknowledged | client messages are single packets, seldom more than a few in flight |
+//! | QUIC sends up to two probes per timeout | all unacknowledged messages (at most two) | as the RFC |
+
+use crate::RttEstimator;
+use crate::config::RecoveryRules;
+use std::collections::VecDeque;
+use study_units::{SimDuration, SimTime};
+
+/// What a client packet carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Message {
+    /// TCP's first packet.
+    Syn,
+    /// TLS ClientHello, or QUIC's Initial.
+    Hello,
+    /// The request of a stream.
+    Request(u32),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    message: Message,
+    sent: SimTime,
+    transmission: u64,
+    acked: bool,
+}
+
+/// Messages in flight from the client.
+#[derive(Debug)]
+pub struct ClientSender {
+    slots: Vec<Slot>,
+    /// Slots below this one are acknowledged.
+    first_open: usize,
+    /// Slot of each transmission, by its number.
+    transmissions: Vec<usize>,
+    backoff: u32,
+    rtt: RttEstimator,
+    rules: RecoveryRules,
+    ack_delay: SimDuration,
+    /// When the oldest unacknowledged message is sent again.
+    pub timer: SimTime,
+}
+
+impl ClientSender {
+    pub fn new(rules: RecoveryRules, ack_delay: SimDuration) -> Self {
+        Self {
+            slots: Vec::new(),
+            first_open: 0,
+            transmissions: Vec::new(),
+            backoff: 0,
+            rtt: RttEstimator::default(),
+            rules,
+            ack_delay,
+            timer: SimTime::NEVER,
+        }
+    }
+
+    /// Registers a new message that leaves now; returns its slot and transmission number.
+    pub fn send(&mut self, now: SimTime, message: Message) -> (usize, u64) {
+        let slot = self.slots.len();
+        self.slots.push(Slot { message, sent: now, transmission: 0, acked: false });
+        (slot, self.transmit(now, slot))
+    }
+
+    fn transmit(&mut self, now: SimTime, slot: usize) -> u64 {
+        let transmission = self.transmissions.len() as u64;
+        self.transmissions.push(slot);
+        self.slots[slot].sent = now;
+        self.slots[slot].transmission = transmission;
+        self.arm(now);
+        transmission
+    }
+
+    /// The message in a slot.
+    pub fn message(&self, slot: usize) -> Message {
+        self.slots[slot].message
+    }
+
+    /// The server has received these transmissions. Fills `again` with the slots to be sent again at once.
+    pub fn on_acked(&mut self, now: SimTime, transmissions: impl Iterator<Item = u64>, again: &mut VecDeque<usize>) {
+        let mut newest = None;
+        for transmission in transmissions {
+            let slot = &mut self.slots[self.transmissions[transmission as usize]];
+            if !slot.acked {
+                slot.acked = true;
+                // Karn: only a message that was sent once gives a sample.
+                if slot.transmission == transmission {
+                    newest = Some((transmission, slot.sent));
+                }
+            }
+        }
+        let Some((transmission, sent)) = newest else { return };
+        self.rtt.update(now.since(sent), SimDuration::ZERO);
+        self.backoff = 0;
+        while self.slots.get(self.first_open).is_some_and(|s| s.acked) {
+            self.first_open += 1;
+        }
+        for i in self.first_open..self.slots.len() {
+            if !self.slots[i].acked && self.slots[i].transmission < transmission {
+                again.push_back(i);
+            }
+        }
+        self.arm(now);
+    }
+
+    /// The timer fired: which slots to send again.
+    pub fn on_timer(&mut self, now: SimTime, again: &mut VecDeque<usize>) {
+        self.backoff += 1;
+        let probes = if self.rules.rack { 1 } else { 2 };
+        again.extend((self.first_open..self.slots.len()).filter(|i| !self.slots[*i].acked).take(probes));
+        self.arm(now);
+    }
+
+    /// Sends a slot again; returns the transmission number.
+    pub fn repeat(&mut self, now: SimTime, slot: usize) -> u64 {
+        self.transmit(now, slot)
+    }
+
+    /// A round-trip sample from outside the messages (the SYN-ACK).
+    pub fn is_acked(&self, slot: usize) -> bool {
+        self.slots[slot].acked
+    }
+
+    fn arm(&mut self, now: SimTime) {
+        let open = self.slots[self.first_open..].iter().filter(|s| !s.acked).map(|s| s.sent).min();
+        self.timer = match open {
+            None => SimTime::NEVER,
+            Some(sent) => {
+                let base = if self.backoff == 0 { sent } else { now };
+                base + self.timeout() * (1 << self.backoff.min(10))
+            }
+        };
+    }
+
+    fn timeout(&self) -> SimDuration {
+        if !self.rtt.is_known() {
+            return self.rules.initial_timeout;
+        }
+        let four = self.rtt.four_variations();
+        if self.rules.rack {
+            self.rtt.smoothed() + four.max(self.rules.rto_floor)
+        } else {
+            self.rtt.smoothed() + four.max(SimDuration::from_millis(1)) + self.ack_delay
+        }
+    }
+}

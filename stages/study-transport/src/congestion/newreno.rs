@@ -1,0 +1,78 @@
+//! NewReno.
+//!
+//! Equations (RFC 5681 section 3.1, RFC 9002 section 7.3): slow start: cwnd += acknowledged bytes; congestion
+//! avoidance: cwnd += mss once per window of acknowledged bytes; congestion: ssthresh = cwnd / 2, cwnd = ssthresh,
+//! not below two packets; timeout: cwnd = one packet.
+//!
+//! | reference | here | effect |
+//! |---|---|---|
+//! | RFC 5681: ssthresh = FlightSize / 2 | cwnd / 2 (RFC 9002) | none while the window is the limit; growth stops when it is not |
+//! | RFC 9002: windows in bytes | halved windows are rounded down to whole packets, as in packet-counting stacks | none above 20 packets; a byte-counted fraction never fits a packet |
+//! | RFC 3465: at most 2 packets of growth per acknowledgement | no limit | only with acknowledgements of more than 2 packets |
+//!
+//! Consumes no random numbers.
+
+use super::{Acked, Controller};
+use study_units::SimTime;
+
+/// State of NewReno, in bytes.
+#[derive(Debug, Clone)]
+pub struct NewReno {
+    mss: u64,
+    initial: u64,
+    window: u64,
+    ssthresh: u64,
+    credit: u64,
+}
+
+impl NewReno {
+    /// `mss` bytes a packet, `initial` packets at first.
+    #[must_use]
+    pub fn new(mss: u32, initial: u32) -> Self {
+        let window = u64::from(mss) * u64::from(initial);
+        Self { mss: u64::from(mss), initial: window, window, ssthresh: u64::MAX, credit: 0 }
+    }
+}
+
+impl Controller for NewReno {
+    fn window(&self) -> u64 {
+        self.window
+    }
+    fn ssthresh(&self) -> u64 {
+        self.ssthresh
+    }
+    fn on_ack(&mut self, acked: &Acked<'_>) {
+        if !acked.window_limited {
+            return;
+        }
+        if self.window < self.ssthresh {
+            self.window += acked.bytes;
+            return;
+        }
+        self.credit += acked.bytes;
+        // What fits into the window are whole packets, so a window of them is what a round trip acknowledges.
+        let fits = self.window / self.mss * self.mss;
+        if self.credit >= fits {
+            self.credit -= fits;
+            self.window += self.mss;
+        }
+    }
+    fn on_congestion(&mut self, _now: SimTime) {
+        self.window = (self.window / 2 / self.mss).max(2) * self.mss;
+        self.ssthresh = self.window;
+        self.credit = 0;
+    }
+    fn on_timeout(&mut self, _now: SimTime) {
+        self.ssthresh = (self.window / 2).max(2 * self.mss);
+        self.window = self.mss;
+        self.credit = 0;
+    }
+    fn on_persistent_congestion(&mut self, _now: SimTime) {
+        self.window = 2 * self.mss;
+        self.credit = 0;
+    }
+    fn on_idle_restart(&mut self, _now: SimTime) {
+        self.window = self.window.min(self.initial);
+        self.credit = 0;
+    }
+}

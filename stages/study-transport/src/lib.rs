@@ -1,0 +1,29 @@
+//! Transport protocols as packet-level state machines: TCP with TLS and HTTP/2, QUIC with HTTP/3.
+//!
+//! Purpose: one connection between a client and a server, every packet and every acknowledgement simulated, in
+//! integer nanoseconds of virtual time. Both protocols run on the same code; what differs between them is written
+//! down in [`RecoveryRules`] and [`WireFormat`], so that a difference in a result has a name.
+//!
+//! Time and packets are arguments: the network is a [`Path`], the application drives [`Connection::advance`].
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod client;
+mod config;
+pub mod congestion;
+mod connection;
+mod lane;
+mod receiver;
+mod recovery;
+mod rtt;
+mod send_queue;
+mod stats;
+
+pub use config::{
+    AckPolicy, ConnectionConfig, Protocol, RecoveryRules, Scheduler, SessionState, TailProbe, TransportParams,
+    WireFormat,
+};
+pub use congestion::CongestionControl;
+pub use connection::{AppEvent, Connection, Path, StreamId};
+pub use rtt::RttEstimator;
+pub use send_queue::Availability;
+pub use stats::{ConnectionStats, RttHistogram, StreamReport};

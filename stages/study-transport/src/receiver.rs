@@ -1,0 +1,199 @@
+//! The client's receiving side: acknowledgements and delivery to the application.
+//!
+//! An acknowledgement says "everything up to entry n of my log of received packets". That is what an ACK frame with
+//! unlimited ranges says (RFC 9000 section 19.3), and what SACK with timestamps lets a sender infer.
+//!
+//! | reference | here | effect |
+//! |---|---|---|
+//! | TCP: three SACK blocks per acknowledgement (RFC 2018 with timestamps) | all | only when many acknowledgements are lost |
+//! | TCP sender infers which transmission arrived from timestamps and DSACK | knows it exactly | fewer spurious retransmissions in a row |
+
+use crate::config::AckPolicy;
+use crate::send_queue::{ChunkStore, HANDSHAKE, Piece};
+use std::collections::VecDeque;
+use study_units::{SimDuration, SimTime};
+
+/// Delivery state of one stream.
+#[derive(Debug, Clone, Copy)]
+pub struct Inbound {
+    pub total: u64,
+    pub arrived: u64,
+    pub delivered: u64,
+    /// When all bytes had arrived, whatever blocked them.
+    pub arrived_all: SimTime,
+    pub first_byte: SimTime,
+    pub completed: SimTime,
+}
+
+impl Inbound {
+    pub const fn new() -> Self {
+        Self {
+            total: u64::MAX,
+            arrived: 0,
+            delivered: 0,
+            arrived_all: SimTime::NEVER,
+            first_byte: SimTime::NEVER,
+            completed: SimTime::NEVER,
+        }
+    }
+}
+
+/// What an arrival made readable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivered {
+    /// The server's handshake is complete.
+    Handshake,
+    /// The last byte of a stream.
+    Completed(u32),
+}
+
+/// Receiving side of the client.
+#[derive(Debug)]
+pub struct Receiver {
+    policy: AckPolicy,
+    per_stream: bool,
+    /// Received packets in order of arrival, as (number, chunk); the front is `log_base`.
+    log: VecDeque<(u64, u64)>,
+    log_base: u64,
+    largest: Option<u64>,
+    unacked: u32,
+    /// When an acknowledgement is due, and since when it has been.
+    pub ack_at: SimTime,
+    oldest_unacked: SimTime,
+    /// First chunk that has not been delivered in order (TCP).
+    next_chunk: u64,
+    /// Highest chunk that has arrived, plus one.
+    highest_chunk: u64,
+    pub handshake: Inbound,
+    pub streams: Vec<Inbound>,
+    /// Bytes delivered of stream 0 over time, when asked for.
+    pub curve: Option<Vec<(SimTime, u64)>>,
+}
+
+impl Receiver {
+    pub fn new(policy: AckPolicy, per_stream: bool) -> Self {
+        Self {
+            policy,
+            per_stream,
+            log: VecDeque::new(),
+            log_base: 0,
+            largest: None,
+            unacked: 0,
+            ack_at: SimTime::NEVER,
+            oldest_unacked: SimTime::NEVER,
+            next_chunk: 0,
+            highest_chunk: 0,
+            handshake: Inbound::new(),
+            streams: Vec::new(),
+            curve: None,
+        }
+    }
+
+    /// End of the log: what an acknowledgement sent now covers.
+    pub fn log_end(&self) -> u64 {
+        self.log_base + self.log.len() as u64
+    }
+
+    /// Next entry of the log below `upto`, taken out.
+    #[inline]
+    pub fn take_log(&mut self, upto: u64) -> Option<(u64, u64)> {
+        if self.log_base >= upto {
+            return None;
+        }
+        self.log_base += 1;
+        self.log.pop_front()
+    }
+
+    /// A packet arrived. Completed streams are pushed to `done`; returns whether an acknowledgement must leave now.
+    pub fn on_packet(
+        &mut self,
+        now: SimTime,
+        number: u64,
+        chunk: u64,
+        chunks: &mut ChunkStore,
+        done: &mut Vec<Delivered>,
+    ) -> bool {
+        self.log.push_back((number, chunk));
+        let in_order = self.largest.is_none_or(|l| number == l + 1);
+        self.largest = Some(self.largest.map_or(number, |l| l.max(number)));
+        let mut handshake = false;
+        if let Some(content) = chunks.get_mut(chunk).filter(|c| !c.received) {
+            content.received = true;
+            let content = *content;
+            self.highest_chunk = self.highest_chunk.max(chunk + 1);
+            handshake = content.pieces().iter().any(|p| p.stream == HANDSHAKE);
+            content.pieces().iter().for_each(|piece| self.arrive(now, *piece));
+            if self.per_stream {
+                content.pieces().iter().for_each(|piece| self.deliver(now, *piece, done));
+            }
+        }
+        self.close_gaps(now, chunks, done);
+        self.schedule_ack(now, in_order, handshake)
+    }
+
+    /// Moves past everything that has arrived without a gap; one byte stream (TCP) is delivered on the way.
+    fn close_gaps(&mut self, now: SimTime, chunks: &ChunkStore, done: &mut Vec<Delivered>) {
+        // A chunk that the store no longer knows was acknowledged, so it was delivered.
+        self.next_chunk = self.next_chunk.max(chunks.oldest());
+        while let Some(content) = chunks.get(self.next_chunk).filter(|c| c.received) {
+            if !self.per_stream {
+                content.pieces().iter().for_each(|piece| self.deliver(now, *piece, done));
+            }
+            self.next_chunk += 1;
+        }
+    }
+
+    fn arrive(&mut self, now: SimTime, piece: Piece) {
+        let stream = self.stream(piece.stream);
+        stream.arrived += u64::from(piece.bytes);
+        if stream.arrived == stream.total {
+            stream.arrived_all = now;
+        }
+    }
+
+    fn deliver(&mut self, now: SimTime, piece: Piece, done: &mut Vec<Delivered>) {
+        let stream = self.stream(piece.stream);
+        stream.delivered += u64::from(piece.bytes);
+        let delivered = stream.delivered;
+        if piece.first {
+            stream.first_byte = now;
+        }
+        if stream.delivered == stream.total && stream.completed == SimTime::NEVER {
+            stream.completed = now;
+            done.push(if piece.stream == HANDSHAKE { Delivered::Handshake } else { Delivered::Completed(piece.stream) });
+        }
+        if piece.stream != HANDSHAKE
+            && let Some(curve) = &mut self.curve
+        {
+            match curve.last_mut() {
+                Some((at, bytes)) if *at == now => *bytes = delivered,
+                _ => curve.push((now, delivered)),
+            }
+        }
+    }
+
+    fn stream(&mut self, stream: u32) -> &mut Inbound {
+        if stream == HANDSHAKE { &mut self.handshake } else { &mut self.streams[stream as usize] }
+    }
+
+    fn schedule_ack(&mut self, now: SimTime, in_order: bool, handshake: bool) -> bool {
+        if self.unacked == 0 {
+            self.oldest_unacked = now;
+        }
+        self.unacked += 1;
+        let hole = self.policy.immediate_while_hole && self.next_chunk < self.highest_chunk;
+        if self.unacked >= self.policy.every || !in_order || hole || handshake {
+            return true;
+        }
+        self.ack_at = self.ack_at.min(now + self.policy.max_delay);
+        false
+    }
+
+    /// An acknowledgement leaves: end of the log, and how long the oldest packet in it has been held.
+    pub fn ack_sent(&mut self, now: SimTime) -> (u64, SimDuration) {
+        let held = if self.unacked == 0 { SimDuration::ZERO } else { now.since(self.oldest_unacked) };
+        self.unacked = 0;
+        self.ack_at = SimTime::NEVER;
+        (self.log_end(), held)
+    }
+}

@@ -1,0 +1,419 @@
+//! The server's loss detection and retransmission timers.
+//!
+//! Every transmission has its own number. QUIC (RFC 9002 section 6): a packet is lost when one sent at least three
+//! later is acknowledged, or when it was sent 9/8 max(srtt, latest) before now. TCP (RACK-TLP, RFC 8985): a packet is
+//! lost when a later one is acknowledged and `sent + rack.rtt + reo_wnd` has passed; `reo_wnd` is zero in recovery or
+//! once three later packets are acknowledged, and `min_rtt / 4` before. Tail: probe timeout (RFC 9002 section 6.2), or
+//! tail loss probe after `2 srtt` and retransmission timeout after `srtt + max(floor, 4 rttvar)`.
+//!
+//! | reference | here | effect |
+//! |---|---|---|
+//! | RFC 8985 `reo_wnd` grows with DSACKs | constant until reordering is seen, then `min_rtt / 4` | only on links that reorder |
+//! | RFC 6937 proportional rate reduction | sending resumes when the pipe is below the window (RFC 6675) | a recovery may begin with a silent half round trip |
+//! | F-RTO, DSACK undo | none | the window stays reduced after a false timeout |
+//!
+//! Consumes no random numbers.
+
+use crate::config::{RecoveryRules, TailProbe};
+use crate::congestion::{Acked, Controller};
+use crate::receiver::Receiver;
+use crate::rtt::RttEstimator;
+use crate::send_queue::ChunkStore;
+use crate::stats::ConnectionStats;
+use std::collections::VecDeque;
+use study_units::{SimDuration, SimTime};
+
+const PACKET_THRESHOLD: u64 = 3;
+/// RFC 8985 section 7.2: worst-case delay of an acknowledgement for a single packet in flight.
+const WORST_ACK_DELAY: SimDuration = SimDuration::from_millis(200);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    InFlight,
+    Acked,
+    Lost,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    chunk: u64,
+    at: SimTime,
+    size: u32,
+    state: State,
+}
+
+/// TCP's congestion states that matter here (RFC 5681, RFC 6675).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Episode {
+    Open,
+    /// Until this chunk is acknowledged, further losses belong to the same event and the window does not grow.
+    Recovery(u64),
+    /// After a timeout: the window grows, further losses belong to it.
+    Loss(u64),
+}
+
+/// What the timer asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Probe {
+    /// Nothing: losses were found by time.
+    None,
+    /// Send this many packets whatever the window says: new data, or else the oldest unacknowledged.
+    Oldest(u32),
+    /// Send one packet: new data, or else the newest unacknowledged (RFC 8985 section 7.3).
+    Newest,
+}
+
+/// Packets in flight and what is known about them.
+#[derive(Debug)]
+pub struct Recovery {
+    rules: RecoveryRules,
+    peer_ack_delay: SimDuration,
+    sent: VecDeque<Sent>,
+    base: u64,
+    pub in_flight: u64,
+    packets_in_flight: u64,
+    largest_acked: Option<u64>,
+    /// Round trip of the most recently sent packet that is acknowledged (RACK.rtt).
+    rack_rtt: SimDuration,
+    pub rtt: RttEstimator,
+    pub controller: Box<dyn Controller>,
+    recovery_start: Option<SimTime>,
+    episode: Episode,
+    loss_time: SimTime,
+    last_sent: SimTime,
+    last_progress: SimTime,
+    backoff: u32,
+    probe_sent: bool,
+    reordering_seen: bool,
+    /// Chunks to be sent again, oldest first.
+    pub lost: VecDeque<u64>,
+    pub window_limited: bool,
+    /// The first lost packet of an episode is sent again whatever the window says (RFC 6675 section 5 step 4.3, RFC 9002 section 7.3.2).
+    pub fast_retransmit: bool,
+    /// When something is to be done without an acknowledgement.
+    pub timer: SimTime,
+}
+
+impl Recovery {
+    pub fn new(rules: RecoveryRules, peer_ack_delay: SimDuration, controller: Box<dyn Controller>) -> Self {
+        Self {
+            rules,
+            peer_ack_delay,
+            sent: VecDeque::new(),
+            base: 0,
+            in_flight: 0,
+            packets_in_flight: 0,
+            largest_acked: None,
+            rack_rtt: SimDuration::ZERO,
+            rtt: RttEstimator::default(),
+            controller,
+            recovery_start: None,
+            episode: Episode::Open,
+            loss_time: SimTime::NEVER,
+            last_sent: SimTime::ZERO,
+            last_progress: SimTime::ZERO,
+            backoff: 0,
+            probe_sent: false,
+            reordering_seen: false,
+            lost: VecDeque::new(),
+            window_limited: false,
+            fast_retransmit: false,
+            timer: SimTime::NEVER,
+        }
+    }
+
+    /// Registers a transmission; returns its number.
+    #[inline]
+    pub fn on_sent(&mut self, now: SimTime, chunk: u64, size: u32) -> u64 {
+        self.sent.push_back(Sent { chunk, at: now, size, state: State::InFlight });
+        if self.packets_in_flight == 0 {
+            self.last_progress = now;
+        }
+        self.in_flight += u64::from(size);
+        self.packets_in_flight += 1;
+        self.last_sent = now;
+        self.base + self.sent.len() as u64 - 1
+    }
+
+    /// Nothing in flight for longer than a timeout: the window is no longer a measurement (RFC 5681 section 4.1).
+    pub fn is_idle(&self, now: SimTime) -> bool {
+        self.packets_in_flight == 0 && self.rtt.is_known() && now.since(self.last_sent) > self.timeout()
+    }
+
+    /// An acknowledgement up to `upto` of the receiver's log, held there for `held`.
+    pub fn on_ack(
+        &mut self,
+        now: SimTime,
+        upto: u64,
+        held: SimDuration,
+        receiver: &mut Receiver,
+        chunks: &mut ChunkStore,
+        stats: &mut ConnectionStats,
+    ) {
+        let mut acked_bytes = 0;
+        let mut newest: Option<(u64, SimTime)> = None;
+        let mut earliest: Option<SimTime> = None;
+        let mut progress = false;
+        while let Some((number, chunk)) = receiver.take_log(upto) {
+            progress = true;
+            self.reordering_seen |= self.largest_acked.is_some_and(|l| number < l);
+            if let Some(content) = chunks.get_mut(chunk) {
+                content.acked = true;
+            }
+            let Some(sent) = number.checked_sub(self.base).and_then(|i| self.sent.get_mut(i as usize)) else {
+                stats.spurious += 1;
+                self.reordering_seen = true;
+                continue;
+            };
+            if sent.state == State::Lost {
+                stats.spurious += 1;
+                self.reordering_seen = true;
+            } else {
+                self.in_flight -= u64::from(sent.size);
+                self.packets_in_flight -= 1;
+                if self.recovery_start.is_none_or(|start| sent.at > start) {
+                    acked_bytes += u64::from(sent.size);
+                }
+                earliest = Some(earliest.map_or(sent.at, |e: SimTime| e.min(sent.at)));
+            }
+            sent.state = State::Acked;
+            if newest.is_none_or(|(n, _)| number > n) {
+                newest = Some((number, sent.at));
+            }
+        }
+        if !progress {
+            return;
+        }
+        self.last_progress = now;
+        self.backoff = 0;
+        self.probe_sent = false;
+        self.sample_rtt(now, held, newest, earliest, stats);
+        chunks.prune();
+        self.end_episode(chunks);
+        let grows = !matches!(self.episode, Episode::Recovery(_));
+        if acked_bytes > 0 && grows {
+            let acked = Acked { now, bytes: acked_bytes, window_limited: self.window_limited, rtt: &self.rtt };
+            self.controller.on_ack(&acked);
+        }
+        self.detect_losses(now, chunks, stats);
+    }
+
+    fn sample_rtt(
+        &mut self,
+        now: SimTime,
+        held: SimDuration,
+        newest: Option<(u64, SimTime)>,
+        earliest: Option<SimTime>,
+        stats: &mut ConnectionStats,
+    ) {
+        let Some((number, sent)) = newest else { return };
+        if self.largest_acked.is_some_and(|l| number < l) {
+            return;
+        }
+        self.largest_acked = Some(number);
+        self.rack_rtt = now.since(sent);
+        // RFC 9002 section 5.1: the largest acknowledged packet gives the sample. TCP's timestamp echo belongs to the
+        // earliest packet that the acknowledgement covers (RFC 7323 section 4.3), so its sample includes the delay.
+        let (sample, delay) = if self.rules.subtract_ack_delay {
+            (now.since(sent), held.as_nanos().min(self.peer_ack_delay.as_nanos()))
+        } else {
+            (now.since(earliest.unwrap_or(sent)), 0)
+        };
+        self.rtt.update(sample, SimDuration::from_nanos(delay));
+        stats.rtt.record(now.since(sent));
+    }
+
+    fn end_episode(&mut self, chunks: &ChunkStore) {
+        if let Episode::Recovery(point) | Episode::Loss(point) = self.episode
+            && chunks.oldest() >= point
+        {
+            self.episode = Episode::Open;
+        }
+    }
+
+    fn reordering_window(&self, acked_later: u64) -> SimDuration {
+        let in_recovery = self.episode != Episode::Open;
+        if !self.reordering_seen && (in_recovery || acked_later >= PACKET_THRESHOLD) {
+            SimDuration::ZERO
+        } else {
+            SimDuration::from_nanos(self.rtt.min().as_nanos() / 4).min(self.rtt.smoothed())
+        }
+    }
+
+    /// Declares packets lost, by number or by time.
+    fn detect_losses(&mut self, now: SimTime, chunks: &mut ChunkStore, stats: &mut ConnectionStats) {
+        self.loss_time = SimTime::NEVER;
+        self.drop_settled();
+        let Some(largest) = self.largest_acked.filter(|l| *l >= self.base) else { return };
+        let end = (largest - self.base) as usize;
+        let wait = if self.rules.rack {
+            let acked_later = self.sent.iter().take(end + 1).filter(|s| s.state == State::Acked).count() as u64;
+            self.rack_rtt + self.reordering_window(acked_later)
+        } else {
+            // RFC 9002 section 6.1.2, with the granularity of 1 ms as the floor.
+            let rtt = self.rtt.smoothed().max(self.rtt.latest());
+            SimDuration::from_nanos(rtt.as_nanos() * 9 / 8).max(SimDuration::from_millis(1))
+        };
+        let mut newest_lost: Option<SimTime> = None;
+        let mut oldest_lost: Option<SimTime> = None;
+        let mut span = SimDuration::ZERO;
+        for i in 0..end {
+            let sent = self.sent[i];
+            if sent.state == State::Acked {
+                oldest_lost = None;
+                continue;
+            }
+            if sent.state != State::InFlight {
+                continue;
+            }
+            let by_number = !self.rules.rack && self.base + i as u64 + PACKET_THRESHOLD <= largest;
+            if by_number || sent.at + wait <= now {
+                self.declare_lost(i, chunks, stats);
+                newest_lost = Some(sent.at);
+                span = span.max(sent.at.since(*oldest_lost.get_or_insert(sent.at)));
+            } else {
+                self.loss_time = self.loss_time.min(sent.at + wait);
+            }
+        }
+        if let Some(newest) = newest_lost {
+            self.congestion(now, newest, span, chunks, stats);
+            self.drop_settled();
+        }
+    }
+
+    fn declare_lost(&mut self, index: usize, chunks: &ChunkStore, stats: &mut ConnectionStats) {
+        let sent = &mut self.sent[index];
+        sent.state = State::Lost;
+        self.in_flight -= u64::from(sent.size);
+        self.packets_in_flight -= 1;
+        stats.packets_lost += 1;
+        if chunks.get(sent.chunk).is_some_and(|c| !c.acked) {
+            self.lost.push_back(sent.chunk);
+        }
+    }
+
+    fn congestion(
+        &mut self,
+        now: SimTime,
+        newest_lost: SimTime,
+        span: SimDuration,
+        chunks: &ChunkStore,
+        stats: &mut ConnectionStats,
+    ) {
+        let new_event = if self.rules.episode_by_sequence {
+            self.episode == Episode::Open
+        } else {
+            self.recovery_start.is_none_or(|start| newest_lost > start)
+        };
+        if new_event {
+            stats.congestion_events += 1;
+            self.fast_retransmit = true;
+            self.controller.on_congestion(now);
+            if self.rules.episode_by_sequence {
+                self.episode = Episode::Recovery(chunks.end());
+            } else {
+                self.recovery_start = Some(now);
+            }
+        }
+        if self.rules.tail == TailProbe::Pto && self.rtt.is_known() {
+            // RFC 9002 section 7.6.1: three probe timeouts without backoff.
+            let period = (self.probe_period() + self.peer_ack_delay) * 3;
+            if span > period {
+                self.controller.on_persistent_congestion(now);
+            }
+        }
+    }
+
+    #[inline]
+    fn drop_settled(&mut self) {
+        while self.sent.front().is_some_and(|s| s.state != State::InFlight) {
+            self.sent.pop_front();
+            self.base += 1;
+        }
+    }
+
+    fn probe_period(&self) -> SimDuration {
+        self.rtt.smoothed() + self.rtt.four_variations().max(SimDuration::from_millis(1))
+    }
+
+    /// Retransmission timeout of TCP or probe timeout of QUIC, without backoff.
+    fn timeout(&self) -> SimDuration {
+        if !self.rtt.is_known() {
+            return self.rules.initial_timeout;
+        }
+        match self.rules.tail {
+            TailProbe::TlpRto => self.rtt.smoothed() + self.rtt.four_variations().max(self.rules.rto_floor),
+            TailProbe::Pto => self.probe_period() + self.peer_ack_delay,
+        }
+    }
+
+    /// Sets the timer after packets were sent or acknowledged.
+    pub fn arm(&mut self) {
+        if self.loss_time != SimTime::NEVER {
+            self.timer = self.loss_time;
+            return;
+        }
+        if self.packets_in_flight == 0 {
+            self.timer = SimTime::NEVER;
+            return;
+        }
+        let timeout = self.timeout() * (1 << self.backoff.min(12));
+        self.timer = match self.rules.tail {
+            TailProbe::Pto => self.last_sent + timeout,
+            TailProbe::TlpRto => {
+                let rto = self.last_progress.max(if self.probe_sent { self.last_sent } else { SimTime::ZERO }) + timeout;
+                if self.may_probe() { rto.min(self.last_sent.max(self.last_progress) + self.tail_probe_delay()) } else { rto }
+            }
+        };
+    }
+
+    fn may_probe(&self) -> bool {
+        self.backoff == 0 && !self.probe_sent && self.episode == Episode::Open && self.rtt.is_known()
+    }
+
+    fn tail_probe_delay(&self) -> SimDuration {
+        let twice = self.rtt.smoothed() * 2;
+        if self.packets_in_flight == 1 { twice + WORST_ACK_DELAY } else { twice }
+    }
+
+    /// The timer fired.
+    pub fn on_timer(&mut self, now: SimTime, chunks: &mut ChunkStore, stats: &mut ConnectionStats) -> Probe {
+        if self.loss_time != SimTime::NEVER {
+            self.detect_losses(now, chunks, stats);
+            return Probe::None;
+        }
+        stats.timeouts += 1;
+        match self.rules.tail {
+            TailProbe::Pto => {
+                self.backoff += 1;
+                Probe::Oldest(2)
+            }
+            // RFC 8985 section 7.2: capped at the timeout, the probe still goes first; the timeout is armed after it.
+            TailProbe::TlpRto if self.may_probe() => {
+                self.probe_sent = true;
+                Probe::Newest
+            }
+            TailProbe::TlpRto => {
+                self.backoff += 1;
+                self.probe_sent = false;
+                self.lost.clear();
+                for i in 0..self.sent.len() {
+                    if self.sent[i].state == State::InFlight {
+                        self.declare_lost(i, chunks, stats);
+                    }
+                }
+                self.requeue_unacked(chunks);
+                self.drop_settled();
+                self.controller.on_timeout(now);
+                self.episode = Episode::Loss(chunks.end());
+                Probe::None
+            }
+        }
+    }
+
+    /// After a timeout everything unacknowledged is sent again in order, each chunk once.
+    fn requeue_unacked(&mut self, chunks: &ChunkStore) {
+        self.lost.clear();
+        self.lost.extend((chunks.oldest()..chunks.end()).filter(|c| chunks.get(*c).is_some_and(|x| !x.acked)));
+    }
+}

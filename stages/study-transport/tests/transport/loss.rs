@@ -1,0 +1,98 @@
+//! Loss: windows against the discrete references, recovery delays, and what must never happen.
+
+use crate::support::{TestPath, fetch, mean_window, params};
+use study_ident::SeedPath;
+use study_transport::{CongestionControl, ConnectionConfig, Protocol, Scheduler, SessionState};
+
+fn config(protocol: Protocol, cc: CongestionControl, ack_every: u32) -> ConnectionConfig {
+    let mut p = params();
+    p.ack_every = ack_every;
+    ConnectionConfig::new(protocol, cc, Scheduler::Sequential, SessionState::Cold, &p)
+}
+
+/// transport.md 1.1: the peak W solves 0.375 W^2 + 1.25 W + 0.375 = 1/p; the mean is (1/p) / (W/2 + 1.5) - 0.5.
+fn discrete_reno(p: f64) -> f64 {
+    let peak = (-1.25 + f64::sqrt(1.25 * 1.25 - 4.0 * 0.375 * (0.375 - 1.0 / p))) / (2.0 * 0.375);
+    1.0 / p / (peak / 2.0 + 1.5) - 0.5
+}
+
+#[test]
+fn reno_under_periodic_loss_is_within_3_percent_of_the_discrete_reference() {
+    for (p, printed) in [(1e-3, 37.24), (1e-2, 10.79)] {
+        assert!((discrete_reno(p) - printed).abs() < 0.005);
+        for protocol in [Protocol::H2, Protocol::H3] {
+            // An integer window locks to the phase of a strictly periodic loss, so periods around 1/p are averaged.
+            let around: Vec<u64> = (-5..=5).map(|i| (1.0 / p * (1.0 + 0.02 * f64::from(i))) as u64).collect();
+            let ratio = |period: u64| {
+                let config = config(protocol, CongestionControl::NewReno, 1);
+                let w = mean_window(&config, "100 ms", period * 85_000, |i| i % period == period - 1);
+                (w / discrete_reno(1.0 / period as f64), w * f64::sqrt(1.0 / period as f64) / f64::sqrt(1.5))
+            };
+            let ratios: Vec<(f64, f64)> = around.iter().map(|period| ratio(*period)).collect();
+            let mean = |f: fn(&(f64, f64)) -> f64| ratios.iter().map(f).sum::<f64>() / ratios.len() as f64;
+            let (discrete, mathis) = (mean(|r| r.0), mean(|r| r.1));
+            println!("reno {protocol:?} p {p}: {discrete:.4} of the discrete reference, {mathis:.4} of Mathis");
+            assert!((discrete - 1.0).abs() < 0.03, "{protocol:?} {p}: {ratios:?}");
+            assert!((mathis - 1.0).abs() < 0.15, "{protocol:?} {p}: {mathis}");
+        }
+    }
+}
+
+#[test]
+fn cubic_under_periodic_loss_is_within_15_percent_of_the_table() {
+    for (rtt, p, table) in [("100 ms", 1e-2, 12.0), ("100 ms", 1e-3, 38.0), ("200 ms", 1e-3, 56.05)] {
+        for protocol in [Protocol::H2, Protocol::H3] {
+            let period = (1.0 / p) as u64;
+            let bytes = (if p < 5e-3 { 60_000_000 } else { 12_000_000 }) as u64;
+            let w = mean_window(&config(protocol, CongestionControl::Cubic, 1), rtt, bytes, |i| i % period == period - 1);
+            println!("cubic {protocol:?} {rtt} p {p}: {w} (table {table})");
+            assert!((w / table - 1.0).abs() < 0.15, "{protocol:?} {rtt} {p}: {w}");
+        }
+    }
+}
+
+#[test]
+fn random_loss_lands_in_the_band_around_the_formulas() {
+    for p in [1e-3, 1e-2] {
+        // Long enough that the first slow start, whose peak is a matter of luck, is forgotten.
+        let bytes = (if p < 5e-3 { 250_000_000 } else { 25_000_000 }) as u64;
+        let run = |cc, seed| {
+            let mut stream = SeedPath::root(seed).stream("loss");
+            mean_window(&config(Protocol::H2, cc, 1), "100 ms", bytes, |_| stream.happens(p))
+        };
+        let mean = |cc| (0..8).map(|seed| run(cc, seed)).sum::<f64>() / 8.0;
+        let (reno, cubic) = (mean(CongestionControl::NewReno), mean(CongestionControl::Cubic));
+        println!("random loss {p}: reno {reno}, cubic {cubic}");
+        // transport.md 1.2 and 1.3 (b).
+        let (pftk, table) = if p < 5e-3 { (38.25, 38.0) } else { (11.33, 12.0) };
+        assert!(reno > 0.85 * pftk && reno < 1.15 * 1.31 / f64::sqrt(p), "{p}: {reno}");
+        assert!(cubic > 0.95 * table && cubic < 1.35 * table, "{p}: {cubic}");
+    }
+}
+
+#[test]
+fn a_flight_and_its_repairs_lost_for_a_while_still_end() {
+    for protocol in [Protocol::H2, Protocol::H3] {
+        for cc in CongestionControl::ALL {
+            // Whatever is sent as 20th to 31st packet is lost, first repairs included.
+            let path = TestPath::new("10 Mbit/s", "50 ms", |i| (20..32).contains(&i));
+            let (reports, connection) = fetch(&config(protocol, *cc, 2), path, &[100_000]);
+            assert!(connection.stats().packets_lost > 0, "{protocol:?} {cc:?}");
+            assert!(reports[0].completed.as_secs_f64() < 60.0, "{protocol:?} {cc:?}");
+        }
+    }
+}
+
+#[test]
+fn any_single_loss_is_repaired_and_costs_time() {
+    for protocol in [Protocol::H2, Protocol::H3] {
+        let config = config(protocol, CongestionControl::Cubic, 2);
+        let (clean, connection) = fetch(&config, TestPath::new("10 Mbit/s", "50 ms", |_| false), &[60_000]);
+        let packets = connection.path.sent_down;
+        for lost in 0..packets {
+            let (reports, _) = fetch(&config, TestPath::new("10 Mbit/s", "50 ms", |i| i == lost), &[60_000]);
+            assert!(reports[0].completed >= clean[0].completed, "{protocol:?} packet {lost}");
+            assert!(reports[0].completed.since(clean[0].completed).as_secs_f64() < 1.2, "{protocol:?} packet {lost}");
+        }
+    }
+}

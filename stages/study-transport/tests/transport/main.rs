@@ -1,0 +1,7 @@
+//! Whole connections in virtual time.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod equality;
+mod loss;
+mod no_loss;
+mod support;
