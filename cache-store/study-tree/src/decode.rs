@@ -146,3 +146,22 @@ impl<T: Decode> Decode for Option<T> {
         T::schema()
     }
 }
+
+/// The value of a type all of whose keys have defaults.
+///
+/// # Panics
+/// When a key has none: a mistake of the declaration, caught by the first test that uses it.
+#[must_use]
+pub fn defaults<T: Decode>() -> T {
+    let sections = crate::Sections::new();
+    let empty = Node::map(Vec::new(), crate::Span::default());
+    T::decode(&empty, &mut Cx::new(&sections)).expect("every key has a default")
+}
+
+/// Splits a mapping into the entries under `keys` and the rest.
+#[must_use]
+pub fn split_keys(node: &Node, keys: &[&str]) -> (Node, Node) {
+    let entries = node.entries().unwrap_or_default().iter().cloned();
+    let (picked, rest) = entries.partition(|e| keys.contains(&e.key.as_str()));
+    (Node::map(picked, node.span), Node::map(rest, node.span))
+}

@@ -1,6 +1,7 @@
 //! What is wrong, where, and what to do.
 
 use crate::Span;
+use std::collections::BTreeMap;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,14 +64,23 @@ impl Diagnostic {
 #[derive(Debug, Clone, Default)]
 pub struct Diagnostics {
     items: Vec<Diagnostic>,
+    /// Positions by code and place, so that finding a repetition does not compare with every problem so far.
+    places: BTreeMap<(&'static str, u32, u32), Vec<usize>>,
 }
 
 impl Diagnostics {
     /// Adds one; an exact repetition (a stage decoded once per matrix cell) is dropped.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        if !self.items.contains(&diagnostic) {
+        let place = self.places.entry((diagnostic.code, diagnostic.span.source, diagnostic.span.start)).or_default();
+        if !place.iter().any(|&i| self.items[i] == diagnostic) {
+            place.push(self.items.len());
             self.items.push(diagnostic);
         }
+    }
+    /// All of them, in the order they were found.
+    #[must_use]
+    pub fn into_items(self) -> Vec<Diagnostic> {
+        self.items
     }
     /// Takes over all of another collection.
     pub fn append(&mut self, other: Self) {
@@ -92,5 +102,25 @@ impl Diagnostics {
         let mut items: Vec<_> = self.items.iter().collect();
         items.sort_by_key(|d| (d.span.source, d.span.start, d.span.end));
         items
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repetitions_are_dropped_and_different_problems_of_one_place_are_kept() {
+        let at = Span { source: 0, start: 4, end: 7 };
+        let mut all = Diagnostics::default();
+        for _ in 0..3 {
+            all.push(Diagnostic::error("a", at, "x"));
+            all.push(Diagnostic::error("a", at, "y"));
+            all.push(Diagnostic::error("a", at, "x").help("do"));
+        }
+        all.push(Diagnostic::error("b", Span { start: 2, ..at }, "z"));
+        let sorted: Vec<_> = all.sorted().iter().map(|d| d.message.clone()).collect();
+        assert_eq!(sorted, ["z", "x", "y", "x"], "by place, then as found");
+        assert_eq!(all.into_items().len(), 4);
     }
 }

@@ -15,7 +15,7 @@ mod reader;
 mod suggest;
 
 pub use cx::{Cx, FileRef, FileRequest, Sections};
-pub use decode::Decode;
+pub use decode::{Decode, defaults, split_keys};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use merge::{get_path, merge, set_path};
 pub use node::{Entry, Node, Scalar, SourceMap, Span, Value};

@@ -137,12 +137,15 @@ macro_rules! choices {
 ///     }
 /// }
 /// ```
+/// A third group between the two, `defaulted`, is for variants whose parameters all have defaults: they are written `bba`
+/// or `{ bba: { reservoir: 8 s } }`, and the canonical document has the parameters in both cases.
 #[macro_export]
 macro_rules! variants {
     (
         $(#[$meta:meta])*
         $vis:vis enum $name:ident {
             unit { $( $(#[doc = $udoc:literal])* $unit:ident = $utext:literal ),* $(,)? }
+            $( defaulted { $( $(#[doc = $odoc:literal])* $opt:ident ( $oty:ty ) = $otext:literal ),* $(,)? } )?
             data { $( $(#[doc = $ddoc:literal])* $data:ident ( $ty:ty ) = $dtext:literal ),* $(,)? }
         }
     ) => {
@@ -151,18 +154,19 @@ macro_rules! variants {
         #[serde(crate = "study_tree::serde")]
         $vis enum $name {
             $( $(#[doc = $udoc])* #[serde(rename = $utext)] $unit, )*
+            $( $( $(#[doc = $odoc])* #[serde(rename = $otext)] $opt($oty), )* )?
             $( $(#[doc = $ddoc])* #[serde(rename = $dtext)] $data($ty), )*
         }
         impl $name {
             /// The name of the variant in study files.
             #[must_use]
             pub const fn name(&self) -> &'static str {
-                match self { $( Self::$unit => $utext, )* $( Self::$data(_) => $dtext, )* }
+                match self { $( Self::$unit => $utext, )* $( $( Self::$opt(_) => $otext, )* )? $( Self::$data(_) => $dtext, )* }
             }
         }
         impl $crate::Decode for $name {
             fn decode(node: &$crate::Node, cx: &mut $crate::Cx<'_>) -> Option<Self> {
-                let units: &[&str] = &[$( $utext ),*];
+                let units: &[&str] = &[$( $utext, )* $( $( $otext, )* )?];
                 let datas: &[&str] = &[$( $dtext ),*];
                 let known: Vec<&str> = units.iter().chain(datas).copied().collect();
                 let refuse = |cx: &mut $crate::Cx<'_>, span, found: &str| {
@@ -176,6 +180,10 @@ macro_rules! variants {
                 match &node.value {
                     $crate::Value::Scalar(s) => {
                         $( if s.text == $utext { return Some(Self::$unit); } )*
+                        $( $( if s.text == $otext {
+                            let defaults = $crate::Node::map(Vec::new(), node.span);
+                            return <$oty as $crate::Decode>::decode(&defaults, cx).map(Self::$opt);
+                        } )* )?
                         if datas.contains(&s.text.as_str()) {
                             cx.push($crate::Diagnostic::error("wrong-type", node.span,
                                 format!("`{}` needs its parameters", s.text)).help(format!("write `{{ {}: ... }}`", s.text)));
@@ -186,6 +194,9 @@ macro_rules! variants {
                     }
                     $crate::Value::Map(entries) if entries.len() == 1 => {
                         let entry = &entries[0];
+                        $( $( if entry.key == $otext {
+                            return <$oty as $crate::Decode>::decode(&entry.value, cx).map(Self::$opt);
+                        } )* )?
                         $( if entry.key == $dtext {
                             return <$ty as $crate::Decode>::decode(&entry.value, cx).map(Self::$data);
                         } )*
@@ -202,8 +213,12 @@ macro_rules! variants {
             }
             fn schema() -> $crate::serde_json::Value {
                 let mut options: Vec<$crate::serde_json::Value> = Vec::new();
-                let units: &[&str] = &[$( $utext ),*];
+                let units: &[&str] = &[$( $utext, )* $( $( $otext, )* )?];
                 if !units.is_empty() { options.push($crate::serde_json::json!({ "enum": units })); }
+                $( $( options.push($crate::serde_json::json!({
+                    "type": "object", "description": concat!("", $($odoc),*).trim(),
+                    "properties": { $otext: <$oty as $crate::Decode>::schema() },
+                    "required": [$otext], "additionalProperties": false })); )* )?
                 $( options.push($crate::serde_json::json!({
                     "type": "object", "description": concat!("", $($ddoc),*).trim(),
                     "properties": { $dtext: <$ty as $crate::Decode>::schema() },

@@ -14,31 +14,40 @@ pub struct Span {
 /// The texts that spans point into.
 #[derive(Debug, Clone, Default)]
 pub struct SourceMap {
-    sources: Vec<(String, String)>,
+    sources: Vec<Source>,
+}
+
+#[derive(Debug, Clone)]
+struct Source {
+    name: String,
+    text: String,
+    /// Where each line begins, so that many places can be looked up in a long text.
+    lines: Vec<usize>,
 }
 
 impl SourceMap {
     /// Adds a text under the name that messages show; returns its number.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> u32 {
-        self.sources.push((name.into(), text.into()));
+        let text = text.into();
+        let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        self.sources.push(Source { name: name.into(), text, lines });
         (self.sources.len() - 1) as u32
     }
     /// Name and text of a source.
     #[must_use]
     pub fn get(&self, source: u32) -> Option<(&str, &str)> {
-        self.sources.get(source as usize).map(|(name, text)| (name.as_str(), text.as_str()))
+        self.sources.get(source as usize).map(|s| (s.name.as_str(), s.text.as_str()))
     }
     /// Line and column of a span's start, both from 1; columns count characters.
     #[must_use]
     pub fn line_column(&self, span: Span) -> (usize, usize) {
-        let Some((_, text)) = self.get(span.source) else { return (1, 1) };
+        let Some(Source { text, lines, .. }) = self.sources.get(span.source as usize) else { return (1, 1) };
         let mut start = (span.start as usize).min(text.len());
         while !text.is_char_boundary(start) {
             start -= 1;
         }
-        let before = &text[..start];
-        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+        let line = lines.partition_point(|&begin| begin <= start);
+        (line, text[lines[line - 1]..start].chars().count() + 1)
     }
 }
 
@@ -136,5 +145,22 @@ impl Node {
             Value::Scalar(_) if self.is_null() => "nothing".to_owned(),
             Value::Scalar(s) => format!("`{}`", s.text),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_columns_count_from_one_and_columns_count_characters() {
+        let mut map = SourceMap::default();
+        let source = map.add("x", "a\nä: ü\n\nb");
+        let at = |start| map.line_column(Span { source, start, end: start });
+        assert_eq!((at(0), at(1), at(2)), ((1, 1), (1, 2), (2, 1)));
+        assert_eq!(at(6), (2, 4), "after two-byte letters");
+        assert_eq!(at(3), (2, 1), "inside a letter");
+        assert_eq!((at(9), at(10), at(99)), ((3, 1), (4, 1), (4, 2)));
+        assert_eq!(map.line_column(Span { source: 7, ..Span::default() }), (1, 1));
     }
 }

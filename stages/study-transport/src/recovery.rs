@@ -135,9 +135,11 @@ impl Recovery {
         self.base + self.sent.len() as u64 - 1
     }
 
-    /// Nothing in flight for longer than a timeout: the window is no longer a measurement (RFC 5681 section 4.1).
+    /// Nothing in flight for longer than a retransmission timeout: the window is no longer a measurement (RFC 5681
+    /// section 4.1). The same timeout for both protocols, so that idle behaviour is equal where the study says so.
     pub fn is_idle(&self, now: SimTime) -> bool {
-        self.packets_in_flight == 0 && self.rtt.is_known() && now.since(self.last_sent) > self.timeout()
+        let timeout = self.rtt.smoothed() + self.rtt.four_variations().max(self.rules.rto_floor);
+        self.packets_in_flight == 0 && self.rtt.is_known() && now.since(self.last_sent) > timeout
     }
 
     /// An acknowledgement up to `upto` of the receiver's log, held there for `held`.

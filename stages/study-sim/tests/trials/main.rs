@@ -1,0 +1,147 @@
+//! Trials as a whole: what must hold whatever the numbers are.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod scene;
+
+use scene::{Scene, last_mile};
+use study_cdn::player::Decisions;
+use study_sim::{CacheOutcome, SegmentResult, TrialResult};
+use study_transport::{Protocol, SessionState};
+use study_units::Probability;
+
+fn segments(result: &TrialResult) -> impl Iterator<Item = &SegmentResult> {
+    result.sessions.iter().flat_map(|s| &s.segments)
+}
+fn mean_delivery_ms(result: &TrialResult, outcome: CacheOutcome) -> f64 {
+    let times: Vec<f64> = segments(result)
+        .filter(|s| s.outcome == outcome)
+        .map(|s| s.transport.completed.since(s.transport.requested).as_millis_f64())
+        .collect();
+    assert!(!times.is_empty());
+    times.iter().sum::<f64>() / times.len() as f64
+}
+
+#[test]
+fn a_trial_repeats_exactly_and_runs_differ() {
+    let scene = Scene::flagship(12);
+    let (a, b) = (scene.run(0, Protocol::H3), scene.run(0, Protocol::H3));
+    assert_eq!(format!("{:?}", a.sessions), format!("{:?}", b.sessions));
+    assert_ne!(format!("{:?}", a.sessions), format!("{:?}", scene.run(1, Protocol::H3).sessions));
+}
+
+#[test]
+fn every_segment_of_every_session_arrives() {
+    let scene = Scene::flagship(20);
+    for protocol in [Protocol::H2, Protocol::H3] {
+        let result = scene.run(0, protocol);
+        assert_eq!(segments(&result).count(), 20 * 30);
+        for session in &result.sessions {
+            let s = &session.summary;
+            assert!(s.completed);
+            assert_eq!(s.wall, s.startup.unwrap() + s.played + s.stall);
+        }
+    }
+}
+
+#[test]
+fn origin_round_trip_up_means_miss_latency_up_and_hits_still_pay_the_last_mile() {
+    let near = Scene::flagship(20);
+    let mut far = Scene::flagship(20);
+    far.edges[0].origin_link = last_mile("400 ms", "1 Gbit/s", 0.0);
+    let (a, b) = (near.run(0, Protocol::H3), far.run(0, Protocol::H3));
+    assert!(mean_delivery_ms(&b, CacheOutcome::Miss) > mean_delivery_ms(&a, CacheOutcome::Miss) + 100.0);
+    for segment in segments(&a).filter(|s| s.outcome == CacheOutcome::Hit) {
+        let t = segment.transport;
+        assert!(t.first_byte.since(t.requested).as_millis_f64() >= 30.0, "a hit takes at least a round trip");
+        let serialisation = near.edges[0].client_link.down.rate.mean().unwrap().serialization(segment.bytes);
+        assert!(t.completed.since(t.requested) > serialisation, "and its bytes take their time on the last mile");
+    }
+}
+
+#[test]
+fn the_leader_of_a_replay_reproduces_its_closed_loop_exactly() {
+    let scene = Scene::flagship(12);
+    let closed = scene.run(0, Protocol::H2);
+    let plan = closed.plan();
+    let replayed = scene.run_with(0, Protocol::H2, Some(&plan));
+    let view = |r: &TrialResult| {
+        segments(r).map(|s| (s.rung, s.bytes, s.outcome, s.transport, s.buffer, s.stall)).collect::<Vec<_>>()
+    };
+    assert_eq!(view(&closed), view(&replayed));
+    // The other arm has the same rungs, request times and cache outcomes, and other delivery times.
+    let other = scene.run_with(0, Protocol::H3, Some(&plan));
+    let decisions = |r: &TrialResult| {
+        segments(r).map(|s| (s.segment, s.rung, s.outcome, s.transport.requested)).collect::<Vec<_>>()
+    };
+    assert_eq!(decisions(&closed), decisions(&other));
+    assert_ne!(view(&closed), view(&other));
+}
+
+#[test]
+fn early_data_changes_only_sessions_that_hold_a_ticket() {
+    let mut scene = Scene::flagship(30);
+    scene.arm.player.decisions = Decisions::FixedRung(1);
+    scene.arm.resumption.resumed = Probability::new(0.5).unwrap();
+    let without = scene.run(0, Protocol::H3);
+    scene.arm.resumption.early_data = true;
+    let with = scene.run(0, Protocol::H3);
+    let mut changed = 0;
+    for (a, b) in without.sessions.iter().zip(&with.sessions) {
+        match a.state {
+            SessionState::Cold => assert_eq!(b.state, SessionState::Cold),
+            SessionState::Resumed | SessionState::ZeroRtt => {
+                assert_eq!(b.state, SessionState::ZeroRtt);
+                changed += 1;
+            }
+        }
+        assert_eq!(a.title, b.title);
+    }
+    assert!((8..=22).contains(&changed), "{changed} of 30 hold a ticket");
+}
+
+#[test]
+fn without_loss_and_jitter_arms_differ_by_the_handshake_only() {
+    // Fixed rung, one request at a time, cold sessions, a link too fast for its queue to overflow: later segments take
+    // the same time but for header bytes.
+    let mut scene = Scene::flagship(6);
+    scene.edges[0].client_link = last_mile("40 ms", "1 Gbit/s", 0.0);
+    // A near origin, so that no wait for it comes close to the idle timeout.
+    scene.edges[0].origin_link = last_mile("20 ms", "10 Gbit/s", 0.0);
+    scene.arm.player.decisions = Decisions::FixedRung(1);
+    scene.arm.player.prefetch = 1;
+    let (h2, h3) = (scene.run(0, Protocol::H2), scene.run(0, Protocol::H3));
+    let mut equal = 0;
+    for (a, b) in h2.sessions.iter().zip(&h3.sessions) {
+        let (a0, b0) = (a.handshake.unwrap().as_millis_f64(), b.handshake.unwrap().as_millis_f64());
+        assert!((a0 - b0 - 40.0).abs() < 1.5, "{a0} {b0}");
+        for (x, y) in a.segments.iter().zip(&b.segments).skip(1) {
+            let ms = |s: &SegmentResult| s.transport.completed.since(s.transport.requested).as_millis_f64();
+            // QUIC's 31 header bytes more per packet cost a segment nothing, or one round trip of slow start.
+            let late = ms(y) - ms(x);
+            assert!((-1.0..1.0).contains(&late) || (20.0..41.0).contains(&late), "segment {}: {late}", x.segment);
+            equal += u32::from(late < 1.0);
+        }
+    }
+    assert!(equal > 6 * 29 / 2, "{equal} of 174 segments take the same time");
+}
+
+#[test]
+fn viewers_share_caches_in_the_order_of_time() {
+    let scene = Scene::flagship(40);
+    let result = scene.run(0, Protocol::H2);
+    assert!(result.counters.hits > 0 && result.counters.misses > 0);
+    assert_eq!(result.counters.misses, result.counters.origin_fetches);
+    // Nobody hits an object before the first one to ask for it has it at the edge.
+    let mut first_asked = std::collections::BTreeMap::new();
+    for session in &result.sessions {
+        for s in &session.segments {
+            let asked = first_asked.entry((session.title, s.segment, s.rung)).or_insert(s.transport.requested);
+            *asked = (*asked).min(s.transport.requested);
+        }
+    }
+    for session in &result.sessions {
+        for s in session.segments.iter().filter(|s| s.outcome == CacheOutcome::Hit) {
+            assert!(first_asked[&(session.title, s.segment, s.rung)] < s.transport.requested);
+        }
+    }
+}
