@@ -4,4 +4,5 @@
 mod equality;
 mod loss;
 mod no_loss;
+mod reference;
 mod support;
