@@ -46,7 +46,8 @@ struct Sent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Episode {
     Open,
-    /// Until this chunk is acknowledged, further losses belong to the same event and the window does not grow.
+    /// Until everything below this chunk is acknowledged, losses of it belong to the same event and the window does not
+    /// grow. A loss above it begins the next episode when this one ends (Linux; RFC 6675 with RFC 6582 section 3.2).
     Recovery(u64),
     /// After a timeout: the window grows, further losses belong to it.
     Loss(u64),
@@ -79,6 +80,8 @@ pub struct Recovery {
     pub controller: Box<dyn Controller>,
     recovery_start: Option<SimTime>,
     episode: Episode,
+    /// During the episode something was lost that was first sent after it began: the next episode follows at once.
+    next_episode: bool,
     loss_time: SimTime,
     last_sent: SimTime,
     last_progress: SimTime,
@@ -109,6 +112,7 @@ impl Recovery {
             controller,
             recovery_start: None,
             episode: Episode::Open,
+            next_episode: false,
             loss_time: SimTime::NEVER,
             last_sent: SimTime::ZERO,
             last_progress: SimTime::ZERO,
@@ -191,7 +195,7 @@ impl Recovery {
         self.probe_sent = false;
         self.sample_rtt(now, held, newest, earliest, stats);
         chunks.prune();
-        self.end_episode(chunks);
+        self.end_episode(now, chunks, stats);
         let grows = !matches!(self.episode, Episode::Recovery(_));
         if acked_bytes > 0 && grows {
             let acked = Acked { now, bytes: acked_bytes, window_limited: self.window_limited, rtt: &self.rtt };
@@ -225,11 +229,33 @@ impl Recovery {
         stats.rtt.record(now.since(sent));
     }
 
-    fn end_episode(&mut self, chunks: &ChunkStore) {
-        if let Episode::Recovery(point) | Episode::Loss(point) = self.episode
+    fn end_episode(&mut self, now: SimTime, chunks: &ChunkStore, stats: &mut ConnectionStats) {
+        if let Some(point) = self.recovery_point()
             && chunks.oldest() >= point
         {
             self.episode = Episode::Open;
+            if std::mem::take(&mut self.next_episode) {
+                self.begin_episode(now, chunks, stats);
+            }
+        }
+    }
+
+    const fn recovery_point(&self) -> Option<u64> {
+        match self.episode {
+            Episode::Open => None,
+            Episode::Recovery(point) | Episode::Loss(point) => Some(point),
+        }
+    }
+
+    /// One reduction of the window.
+    fn begin_episode(&mut self, now: SimTime, chunks: &ChunkStore, stats: &mut ConnectionStats) {
+        stats.congestion_events += 1;
+        self.fast_retransmit = true;
+        self.controller.on_congestion(now);
+        if self.rules.episode_by_sequence {
+            self.episode = Episode::Recovery(chunks.end());
+        } else {
+            self.recovery_start = Some(now);
         }
     }
 
@@ -289,9 +315,11 @@ impl Recovery {
         self.in_flight -= u64::from(sent.size);
         self.packets_in_flight -= 1;
         stats.packets_lost += 1;
-        if chunks.get(sent.chunk).is_some_and(|c| !c.acked) {
-            self.lost.push_back(sent.chunk);
+        let chunk = sent.chunk;
+        if chunks.get(chunk).is_some_and(|c| !c.acked) {
+            self.lost.push_back(chunk);
         }
+        self.next_episode |= self.rules.episode_by_sequence && self.recovery_point().is_some_and(|point| chunk >= point);
     }
 
     fn congestion(
@@ -308,14 +336,7 @@ impl Recovery {
             self.recovery_start.is_none_or(|start| newest_lost > start)
         };
         if new_event {
-            stats.congestion_events += 1;
-            self.fast_retransmit = true;
-            self.controller.on_congestion(now);
-            if self.rules.episode_by_sequence {
-                self.episode = Episode::Recovery(chunks.end());
-            } else {
-                self.recovery_start = Some(now);
-            }
+            self.begin_episode(now, chunks, stats);
         }
         if self.rules.tail == TailProbe::Pto && self.rtt.is_known() {
             // RFC 9002 section 7.6.1: three probe timeouts without backoff.
@@ -408,6 +429,7 @@ impl Recovery {
                 self.drop_settled();
                 self.controller.on_timeout(now);
                 self.episode = Episode::Loss(chunks.end());
+                self.next_episode = false;
                 Probe::None
             }
         }
