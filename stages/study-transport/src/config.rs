@@ -1,6 +1,7 @@
 //! What a connection is made of: protocol, wire format, acknowledgement policy and recovery rules.
 
 use crate::CongestionControl;
+use crate::congestion::SlowStartChoice;
 use study_tree::{choices, params};
 use study_units::{Bytes, SimDuration};
 
@@ -49,6 +50,10 @@ params! {
         frame: Bytes = Bytes::new(16_384), in Bytes::new(1)..=Bytes::new(1 << 24);
         /// Certificate chain that a full handshake carries.
         certificate_chain: Bytes = Bytes::new(3_000), in Bytes::new(0)..=Bytes::new(65_536);
+        /// How slow start ends before the first loss.
+        slow_start: SlowStartChoice = SlowStartChoice::Standard;
+        /// Whether packets are spread over the round trip at 1.25 windows per round trip (RFC 9002 section 7.7) instead of leaving in bursts.
+        pacing: bool = false;
         /// Whether the window falls back to the initial one after an idle time longer than the timeout (RFC 5681 section 4.1).
         idle_restart: bool = true;
         /// Lowest retransmission timeout of TCP (RFC 6298 says 1 s, Linux uses 200 ms).

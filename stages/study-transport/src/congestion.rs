@@ -6,6 +6,7 @@
 mod cubic;
 mod fixed;
 mod newreno;
+mod slow_start;
 
 use crate::RttEstimator;
 use study_tree::choices;
@@ -14,6 +15,7 @@ use study_units::SimTime;
 pub use cubic::Cubic;
 pub use fixed::Fixed;
 pub use newreno::NewReno;
+pub use slow_start::{Growth, SlowStart, SlowStartChoice};
 
 /// One acknowledgement, as the controller sees it.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +28,10 @@ pub struct Acked<'a> {
     pub window_limited: bool,
     /// Round-trip times.
     pub rtt: &'a RttEstimator,
+    /// Largest packet number acknowledged so far.
+    pub largest: u64,
+    /// Number of the next packet to be sent.
+    pub next: u64,
 }
 
 /// A congestion controller.
@@ -59,13 +65,14 @@ choices! {
 }
 
 impl CongestionControl {
-    /// A fresh controller: `mss` bytes a packet, `initial` packets at first, `fixed` packets for [`CongestionControl::Fixed`].
+    /// A fresh controller for packets of `mss` bytes.
     #[must_use]
-    pub fn build(self, mss: u32, initial: u32, fixed: u32) -> Box<dyn Controller> {
+    pub fn build(self, mss: u32, params: &crate::TransportParams) -> Box<dyn Controller> {
+        let slow_start = SlowStart::new(params.slow_start);
         match self {
-            Self::NewReno => Box::new(NewReno::new(mss, initial)),
-            Self::Cubic => Box::new(Cubic::new(mss, initial)),
-            Self::Fixed => Box::new(Fixed::new(mss, fixed)),
+            Self::NewReno => Box::new(NewReno::new(mss, params.initial_window, slow_start)),
+            Self::Cubic => Box::new(Cubic::new(mss, params.initial_window, slow_start)),
+            Self::Fixed => Box::new(Fixed::new(mss, params.fixed_window)),
         }
     }
 }

@@ -22,9 +22,12 @@ use crate::receiver::{Delivered, Inbound, Receiver};
 use crate::recovery::{Probe, Recovery};
 use crate::send_queue::{Availability, ChunkStore, HANDSHAKE, SendQueue};
 use crate::stats::{ConnectionStats, StreamReport};
-use crate::{SessionState, TransportParams};
+use crate::SessionState;
 use std::collections::VecDeque;
 use study_units::{SimDuration, SimTime};
+
+/// Packets that may leave at once after a pause when pacing (RFC 9002 section 7.7: at most an initial window).
+const PACING_BURST: u64 = 10;
 
 /// The two directions of the network between client and server.
 pub trait Path {
@@ -103,6 +106,9 @@ pub struct Connection<P> {
     syn_ack_sent: Option<SimTime>,
     /// Bytes the server may still send to an unconfirmed address; `None` when confirmed.
     amplification: Option<u64>,
+    /// Paced: when the next packet may leave, and the timer that waits for it.
+    pace_from: SimTime,
+    pace_timer: SimTime,
     events: VecDeque<AppEvent>,
     again: VecDeque<usize>,
     done: Vec<Delivered>,
@@ -113,8 +119,7 @@ impl<P: Path> Connection<P> {
     /// Opens a connection at `start`: the first packet leaves at once.
     #[must_use]
     pub fn open(config: ConnectionConfig, path: P, start: SimTime) -> Self {
-        let TransportParams { initial_window, fixed_window, .. } = config.params;
-        let controller = config.congestion_control.build(config.wire.payload, initial_window, fixed_window);
+        let controller = config.congestion_control.build(config.wire.payload, &config.params);
         let limited = config.rules.amplification_limit && config.session == SessionState::Cold;
         let mut connection = Self {
             path,
@@ -138,6 +143,8 @@ impl<P: Path> Connection<P> {
             server_owes_ack: false,
             syn_ack_sent: None,
             amplification: limited.then_some(0),
+            pace_from: SimTime::ZERO,
+            pace_timer: SimTime::NEVER,
             events: VecDeque::new(),
             again: VecDeque::new(),
             done: Vec::new(),
@@ -214,7 +221,14 @@ impl<P: Path> Connection<P> {
                 self.send_bare();
             }
             let (down, up) = (self.down.next(), self.up.next());
-            let timers = [self.recovery.timer, self.receiver.ack_at, self.client.timer, self.client_probe, self.queue.wake];
+            let timers = [
+                self.recovery.timer,
+                self.receiver.ack_at,
+                self.client.timer,
+                self.client_probe,
+                self.queue.wake,
+                self.pace_timer,
+            ];
             let timer = timers.into_iter().fold(SimTime::NEVER, SimTime::min);
             let next = down.min(up).min(timer);
             if next > limit || next == SimTime::NEVER {
@@ -250,7 +264,7 @@ impl<P: Path> Connection<P> {
         })
     }
 
-    fn on_timers(&mut self, [loss, ack, client, probe, wake]: [SimTime; 5]) {
+    fn on_timers(&mut self, [loss, ack, client, probe, wake, pace]: [SimTime; 6]) {
         let now = self.now;
         if loss == now {
             self.on_recovery_timer();
@@ -264,6 +278,8 @@ impl<P: Path> Connection<P> {
             self.client_probe = now + self.config.rules.initial_timeout;
         } else if wake == now {
             self.queue.refresh(now);
+            self.transmit();
+        } else if pace == now {
             self.transmit();
         }
     }
@@ -451,12 +467,40 @@ impl<P: Path> Connection<P> {
             if self.amplification.is_some_and(|budget| budget < next) {
                 break;
             }
+            if self.held_by_pacing() {
+                break;
+            }
             if !self.send_lost() && !self.send_new() {
                 self.recovery.window_limited = false;
                 break;
             }
+            self.pace();
         }
         self.recovery.arm();
+    }
+
+    /// Paced, and the next packet's time has not come: sets the timer.
+    fn held_by_pacing(&mut self) -> bool {
+        self.pace_timer = SimTime::NEVER;
+        let held = self.config.params.pacing && self.pace_from > self.now && !(self.recovery.lost.is_empty() && !self.queue.has_data());
+        if held {
+            // Whoever is held by pacing uses the window as far as pacing lets it.
+            self.recovery.window_limited = true;
+            self.pace_timer = self.pace_from;
+        }
+        held
+    }
+
+    /// RFC 9002 section 7.7: interval = srtt / window * size / 1.25, with credit for a burst of up to ten packets after a pause.
+    fn pace(&mut self) {
+        if !self.config.params.pacing || !self.recovery.rtt.is_known() {
+            return;
+        }
+        let mss = u64::from(self.config.wire.payload);
+        let srtt = self.recovery.rtt.smoothed().as_nanos();
+        let interval = (u128::from(srtt) * u128::from(mss) * 4 / 5 / u128::from(self.recovery.controller.window().max(mss))) as u64;
+        let earliest = self.now.as_nanos().saturating_sub(interval * PACING_BURST);
+        self.pace_from = SimTime::from_nanos(self.pace_from.as_nanos().max(earliest) + interval);
     }
 
     fn send_lost(&mut self) -> bool {

@@ -198,7 +198,14 @@ impl Recovery {
         self.end_episode(now, chunks, stats);
         let grows = !matches!(self.episode, Episode::Recovery(_));
         if acked_bytes > 0 && grows {
-            let acked = Acked { now, bytes: acked_bytes, window_limited: self.window_limited, rtt: &self.rtt };
+            let acked = Acked {
+                now,
+                bytes: acked_bytes,
+                window_limited: self.window_limited,
+                rtt: &self.rtt,
+                largest: self.largest_acked.unwrap_or(0),
+                next: self.base + self.sent.len() as u64,
+            };
             self.controller.on_ack(&acked);
         }
         self.detect_losses(now, chunks, stats);

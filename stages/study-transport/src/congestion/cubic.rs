@@ -16,7 +16,7 @@
 //!
 //! Consumes no random numbers; the cube root is `libm`'s, for equal bits everywhere.
 
-use super::{Acked, Controller};
+use super::{Acked, Controller, SlowStart};
 use study_units::{SimDuration, SimTime};
 
 const C: f64 = 0.4;
@@ -35,6 +35,7 @@ pub struct Cubic {
     epoch: Option<Epoch>,
     /// Since when the sender has not been limited by the window.
     unlimited_since: Option<SimTime>,
+    slow_start: SlowStart,
 }
 
 /// One stretch of congestion avoidance.
@@ -50,7 +51,7 @@ struct Epoch {
 impl Cubic {
     /// `mss` bytes a packet, `initial` packets at first.
     #[must_use]
-    pub fn new(mss: u32, initial: u32) -> Self {
+    pub fn new(mss: u32, initial: u32, slow_start: SlowStart) -> Self {
         Self {
             mss: f64::from(mss),
             initial: f64::from(initial),
@@ -60,6 +61,7 @@ impl Cubic {
             cwnd_prior: 0.0,
             epoch: None,
             unlimited_since: None,
+            slow_start,
         }
     }
 
@@ -98,7 +100,11 @@ impl Controller for Cubic {
         let pause = self.unlimited_since.take().map_or(SimDuration::ZERO, |since| acked.now.since(since));
         let packets = acked.bytes as f64 / self.mss;
         if self.window < self.ssthresh {
-            self.window += packets;
+            let growth = self.slow_start.on_ack(acked, self.window as u64, self.ssthresh.is_infinite());
+            self.window += growth.bytes as f64 / self.mss;
+            if growth.exit {
+                self.ssthresh = self.window;
+            }
             return;
         }
         let mut epoch = self.epoch.unwrap_or_else(|| self.begin_epoch(acked.now));
@@ -146,6 +152,11 @@ impl Controller for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion::SlowStartChoice;
+
+    fn cubic(initial: u32) -> Cubic {
+        Cubic::new(1000, initial, SlowStart::new(SlowStartChoice::Standard))
+    }
 
     #[test]
     fn k_is_that_of_the_reference() {
@@ -157,13 +168,13 @@ mod tests {
 
     #[test]
     fn the_reno_region_grows_by_whole_packets() {
-        let mut cubic = Cubic::new(1000, 10);
+        let mut cubic = cubic(10);
         cubic.on_congestion(SimTime::ZERO);
         assert_eq!(cubic.window(), 7000);
         let rtt = crate::RttEstimator::default();
         let mut windows = std::collections::BTreeSet::new();
         for i in 0..40 {
-            let acked = Acked { now: SimTime::from_nanos(i), bytes: 1000, window_limited: true, rtt: &rtt };
+            let acked = Acked { now: SimTime::from_nanos(i), bytes: 1000, window_limited: true, rtt: &rtt, largest: i, next: i };
             cubic.on_ack(&acked);
             windows.insert(cubic.window());
         }
@@ -173,7 +184,7 @@ mod tests {
 
     #[test]
     fn fast_convergence_lowers_w_max() {
-        let mut cubic = Cubic::new(1000, 100);
+        let mut cubic = cubic(100);
         cubic.on_congestion(SimTime::ZERO);
         assert!((cubic.w_max - 100.0).abs() < 1e-9);
         cubic.on_congestion(SimTime::ZERO);

@@ -12,7 +12,7 @@
 //!
 //! Consumes no random numbers.
 
-use super::{Acked, Controller};
+use super::{Acked, Controller, SlowStart};
 use study_units::SimTime;
 
 /// State of NewReno, in bytes.
@@ -23,14 +23,15 @@ pub struct NewReno {
     window: u64,
     ssthresh: u64,
     credit: u64,
+    slow_start: SlowStart,
 }
 
 impl NewReno {
     /// `mss` bytes a packet, `initial` packets at first.
     #[must_use]
-    pub fn new(mss: u32, initial: u32) -> Self {
+    pub fn new(mss: u32, initial: u32, slow_start: SlowStart) -> Self {
         let window = u64::from(mss) * u64::from(initial);
-        Self { mss: u64::from(mss), initial: window, window, ssthresh: u64::MAX, credit: 0 }
+        Self { mss: u64::from(mss), initial: window, window, ssthresh: u64::MAX, credit: 0, slow_start }
     }
 }
 
@@ -46,7 +47,11 @@ impl Controller for NewReno {
             return;
         }
         if self.window < self.ssthresh {
-            self.window += acked.bytes;
+            let growth = self.slow_start.on_ack(acked, self.window / self.mss, self.ssthresh == u64::MAX);
+            self.window += growth.bytes;
+            if growth.exit {
+                self.ssthresh = self.window;
+            }
             return;
         }
         self.credit += acked.bytes;
