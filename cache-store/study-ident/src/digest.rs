@@ -43,7 +43,13 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        // Keys and object names are printed by the ten thousand, so this is one write and not 32.
+        let mut text = [0; 64];
+        for (i, byte) in self.0.iter().enumerate() {
+            text[2 * i] = HEX[usize::from(byte >> 4)];
+            text[2 * i + 1] = HEX[usize::from(byte & 15)];
+        }
+        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
     }
 }
 impl fmt::Debug for Digest {
@@ -55,14 +61,25 @@ impl FromStr for Digest {
     type Err = DigestError;
     fn from_str(text: &str) -> Result<Self, DigestError> {
         let error = || DigestError(text.to_owned());
-        if text.len() != 64 || !text.is_ascii() {
+        if text.len() != 64 {
             return Err(error());
         }
         let mut bytes = [0; 32];
-        for (i, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[2 * i..2 * i + 2], 16).map_err(|_| error())?;
+        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+            *byte = digit(pair[0]).zip(digit(pair[1])).map(|(high, low)| high << 4 | low).ok_or_else(error)?;
         }
         Ok(Self(bytes))
+    }
+}
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+/// The value of a hex digit. Upper case is refused: a digest has one spelling, also as a file name.
+const fn digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
     }
 }
 impl serde::Serialize for Digest {
@@ -74,5 +91,23 @@ impl<'de> serde::Deserialize<'de> for Digest {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_has_one_spelling() {
+        let bytes: [u8; 32] = std::array::from_fn(|i| (i * 37 + 5) as u8);
+        let text = Digest::from_bytes(bytes).to_string();
+        assert_eq!(text, bytes.map(|b| format!("{b:02x}")).concat());
+        assert_eq!(text.parse::<Digest>().unwrap().as_bytes(), &bytes);
+        let plus = format!("+{}", &text[1..]);
+        let wide = format!("ä{}", &text[2..]);
+        for wrong in [&text.to_uppercase(), &text[1..], &plus, &wide, ""] {
+            assert!(wrong.parse::<Digest>().is_err(), "{wrong}");
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 mod build;
 mod column;
+mod csv;
 mod digest;
 mod encode;
 mod schema;
