@@ -1,0 +1,319 @@
+//! From a node of the study file to a link.
+
+use super::{DirectionParams, LinkParams};
+use crate::FULL_PACKET_BYTES;
+use crate::jitter::{self, JitterParams};
+use crate::loss::{Loss, LossClock};
+use crate::queue::{Queue, QueueLimit};
+use crate::rate::Rate;
+use serde_json::{Value, json};
+use study_tree::{Cx, Decode, Diagnostic, MapReader, Node, Span};
+use study_units::{Bytes, SimDuration};
+
+/// Keys of one direction, the delay apart.
+const DIRECTION_KEYS: &[&str] = &["rate", "jitter", "loss", "queue", "overhead"];
+const MOST_OVERHEAD_BYTES: u64 = 65_535;
+
+impl Decode for LinkParams {
+    fn decode(node: &Node, cx: &mut Cx<'_>) -> Option<Self> {
+        let mut link = if node.get("down").is_some() || node.get("up").is_some() {
+            decode_two(node, cx)?
+        } else {
+            decode_symmetric(node, cx)?
+        };
+        link.settle();
+        Some(link)
+    }
+    fn schema() -> Value {
+        let mut both = direction_properties();
+        both["symmetric"] = json!({ "const": true, "description": "Both directions have the parameters given here." });
+        both["rtt"] = duration_schema("Base (smallest) round trip; each direction gets half.");
+        json!({ "description": "Both directions of a link.", "anyOf": [
+            { "type": "object", "additionalProperties": false, "required": ["symmetric", "rate"], "properties": both },
+            { "type": "object", "additionalProperties": false, "required": ["down", "up"], "properties": {
+                "symmetric": { "const": false },
+                "rtt": duration_schema("Base (smallest) round trip; each direction gets half."),
+                "down": direction_schema("Towards the viewer."),
+                "up": direction_schema("From the viewer.") } }
+        ] })
+    }
+}
+
+fn duration_schema(description: &str) -> Value {
+    let mut schema = SimDuration::schema();
+    schema["description"] = description.into();
+    schema
+}
+
+fn direction_properties() -> Value {
+    let mut queue = Queue::schema();
+    queue["default"] = json!({ "drop_tail": "1 x BDP" });
+    json!({
+        "one_way": duration_schema("Base (smallest) delay of one direction."),
+        "rate": Rate::schema(), "jitter": jitter::schema(), "loss": Loss::schema(), "queue": queue,
+        "overhead": { "type": ["string", "number"], "default": "0 B",
+            "description": "Bytes that the link layer adds to each packet." }
+    })
+}
+
+fn direction_schema(description: &str) -> Value {
+    json!({ "type": "object", "description": description, "additionalProperties": false, "required": ["rate"],
+        "properties": direction_properties() })
+}
+
+/// Where a key of a mapping stands.
+fn key_span(node: &Node, key: &str) -> Option<Span> {
+    node.entries()?.iter().find(|e| e.key == key).map(|e| e.key_span)
+}
+
+fn decode_symmetric(node: &Node, cx: &mut Cx<'_>) -> Option<LinkParams> {
+    let mut map = MapReader::new(node, cx)?;
+    let mut ok = says_symmetric(node, &mut map);
+    let delays = match read_delay(node, &mut map) {
+        Some(Delay::RoundTrip(rtt)) => Some(halves(rtt)),
+        Some(Delay::OneWay(one_way)) => Some((one_way, one_way)),
+        None => None,
+    };
+    let rest = read_direction(node, &mut map);
+    ok &= map.finish();
+    let ((down, up), rest) = (delays?, rest?);
+    ok.then(|| LinkParams { down: rest.clone().with_delay(down), up: rest.with_delay(up) })
+}
+
+fn says_symmetric(node: &Node, map: &mut MapReader<'_, '_, '_>) -> bool {
+    let (span, message) = match map.node("symmetric") {
+        None => (node.span, "the link does not say whether both directions are equal"),
+        Some(value) => match bool::decode(value, map.cx) {
+            Some(false) => (value.span, "a link that is not symmetric needs both directions"),
+            said => return said.is_some(),
+        },
+    };
+    map.cx.push(
+        Diagnostic::error("link-direction", span, message)
+            .help("write `symmetric: true`, or `down: { ... }` and `up: { ... }`"),
+    );
+    false
+}
+
+fn decode_two(node: &Node, cx: &mut Cx<'_>) -> Option<LinkParams> {
+    let mut map = MapReader::new(node, cx)?;
+    let mut ok = refuse_bare_delay(node, &mut map);
+    if let Some(value) = map.node("symmetric") {
+        let said = bool::decode(value, map.cx);
+        if said == Some(true) {
+            map.cx.push(
+                Diagnostic::error("link-direction", value.span, "`symmetric: true` stands beside `down` or `up`")
+                    .help("leave out `symmetric`, or write the parameters once, without `down` and `up`"),
+            );
+        }
+        ok &= said == Some(false);
+    }
+    ok &= refuse_misplaced(node, &mut map);
+    let rtt_given = map.node("rtt").is_some();
+    let rtt = map.optional::<SimDuration>("rtt");
+    let shared = rtt_given.then(|| (rtt.map(halves), key_span(node, "rtt").unwrap_or(node.span)));
+    let mut side = |key: &'static str, other: &str, pick: fn((SimDuration, SimDuration)) -> SimDuration| {
+        let Some(value) = map.node(key) else {
+            let span = key_span(node, other).unwrap_or(node.span);
+            map.cx.push(
+                Diagnostic::error("link-direction", span, format!("`{other}` is given but `{key}` is missing"))
+                    .help(format!("add `{key}: {{ ... }}`; for two equal directions write `symmetric: true` instead")),
+            );
+            return None;
+        };
+        decode_side(value, shared.map(|(delays, span)| (delays.map(pick), span)), map.cx)
+    };
+    let (down, up) = (side("down", "up", |d| d.0), side("up", "down", |d| d.1));
+    ok &= map.finish();
+    let (down, up) = (down?, up?);
+    ok.then_some(LinkParams { down, up })
+}
+
+/// Keys of a direction that stand beside `down` and `up`.
+fn refuse_misplaced(node: &Node, map: &mut MapReader<'_, '_, '_>) -> bool {
+    let mut ok = true;
+    for key in DIRECTION_KEYS.iter().chain(&["one_way"]) {
+        if let Some(span) = key_span(node, key) {
+            ok = false;
+            map.ignore(&[key]);
+            map.cx.push(
+                Diagnostic::error("unknown-key", span, format!("`{key}` belongs to one direction"))
+                    .help("write it inside `down` and `up`"),
+            );
+        }
+    }
+    ok
+}
+
+/// One of `down` and `up`. `shared` is half of a round trip that is given beside them, and where.
+fn decode_side(node: &Node, shared: Option<(Option<SimDuration>, Span)>, cx: &mut Cx<'_>) -> Option<DirectionParams> {
+    let mut map = MapReader::new(node, cx)?;
+    let mut ok = true;
+    if let Some(span) = key_span(node, "rtt") {
+        ok = false;
+        map.ignore(&["rtt"]);
+        map.cx.push(
+            Diagnostic::error("unknown-key", span, "`rtt` spans both directions")
+                .help("write `rtt` beside `down` and `up`, or `one_way` here"),
+        );
+    }
+    ok &= refuse_bare_delay(node, &mut map);
+    let given = map.node("one_way").is_some();
+    let delay = match shared {
+        Some((half, span)) => {
+            if given {
+                ok = false;
+                two_delays(key_span(node, "one_way").unwrap_or(node.span), span, map.cx);
+            }
+            half
+        }
+        None if given => map.required("one_way"),
+        None => {
+            if ok {
+                missing_delay(
+                    node,
+                    "`one_way` is missing",
+                    "add `one_way: ...` here, or `rtt: ...` beside `down` and `up`",
+                    map.cx,
+                );
+            }
+            None
+        }
+    };
+    let rest = read_direction(node, &mut map);
+    ok &= map.finish();
+    let (delay, rest) = (delay?, rest?);
+    ok.then(|| rest.with_delay(delay))
+}
+
+enum Delay {
+    RoundTrip(SimDuration),
+    OneWay(SimDuration),
+}
+
+/// Half of a round trip for each direction; an odd nanosecond goes up.
+fn halves(rtt: SimDuration) -> (SimDuration, SimDuration) {
+    (rtt.half(), rtt - rtt.half())
+}
+
+/// Exactly one of `rtt` and `one_way`.
+fn read_delay(node: &Node, map: &mut MapReader<'_, '_, '_>) -> Option<Delay> {
+    let no_bare_delay = refuse_bare_delay(node, map);
+    let rtt = map.node("rtt").and_then(|n| SimDuration::decode(n, map.cx));
+    let one_way = map.node("one_way").and_then(|n| SimDuration::decode(n, map.cx));
+    match (key_span(node, "rtt"), key_span(node, "one_way")) {
+        (Some(first), Some(second)) => two_delays(second, first, map.cx),
+        (Some(_), None) if no_bare_delay => return rtt.map(Delay::RoundTrip),
+        (None, Some(_)) if no_bare_delay => return one_way.map(Delay::OneWay),
+        (None, None) if no_bare_delay => {
+            missing_delay(
+                node,
+                "`rtt` is missing",
+                "add `rtt: ...` for the round trip, or `one_way: ...` for each direction",
+                map.cx,
+            );
+        }
+        _ => {}
+    }
+    None
+}
+
+fn two_delays(span: Span, other: Span, cx: &mut Cx<'_>) {
+    cx.push(
+        Diagnostic::error("delay-ambiguous", span, "both `rtt` and `one_way` are given")
+            .help("keep one: `rtt` is both directions together, `one_way` is each of them")
+            .related(other, "the other delay"),
+    );
+}
+
+fn missing_delay(node: &Node, message: &str, help: &str, cx: &mut Cx<'_>) {
+    cx.push(Diagnostic::error("missing-key", node.span, message).help(help));
+}
+
+/// A bare `delay` has two readings.
+fn refuse_bare_delay(node: &Node, map: &mut MapReader<'_, '_, '_>) -> bool {
+    let Some(span) = key_span(node, "delay") else { return true };
+    map.ignore(&["delay"]);
+    map.cx.push(
+        Diagnostic::error("delay-ambiguous", span, "`delay` may mean the round trip or one direction")
+            .help("write `rtt: ...` (both directions together) or `one_way: ...` (each of them)"),
+    );
+    false
+}
+
+/// A direction without its delay.
+#[derive(Clone)]
+struct Rest {
+    rate: Rate,
+    jitter: Option<JitterParams>,
+    loss: Loss,
+    queue: Queue,
+    overhead: Bytes,
+}
+
+impl Rest {
+    fn with_delay(self, one_way: SimDuration) -> DirectionParams {
+        let Self { rate, jitter, loss, queue, overhead } = self;
+        DirectionParams { one_way, rate, jitter, loss, queue, overhead }
+    }
+}
+
+fn read_direction(node: &Node, map: &mut MapReader<'_, '_, '_>) -> Option<Rest> {
+    let rate = map.required::<Rate>("rate");
+    let jitter = map.node("jitter").map_or(Some(None), |n| jitter::decode(n, map.cx));
+    let loss = map.or("loss", || Loss::None);
+    let queue = map.or("queue", || Queue::DropTail(QueueLimit::Bdp(1.0)));
+    let overhead = map.or("overhead", || Bytes::new(0));
+    if overhead.is_some_and(|o| o.get() > MOST_OVERHEAD_BYTES) {
+        map.out_of_range("overhead", "0 B to 65535 B");
+    }
+    let (rate, loss) = (rate?, loss?);
+    let loss = settle_slot(loss, &rate, node, map.cx);
+    let queue = queue?;
+    if let (Rate::Unlimited, Queue::DropTail(_), Some(value)) = (&rate, &queue, map.node("queue")) {
+        map.cx.push(
+            Diagnostic::warning("queue-without-rate", value.span, "no queue forms where the rate is unlimited")
+                .help("leave `queue` out, or give a `rate`"),
+        );
+    }
+    Some(Rest { rate, jitter: jitter?, loss: loss?, queue, overhead: overhead? })
+}
+
+/// Gives `clock: time` its slot; refuses a slot where it has no meaning.
+fn settle_slot(mut loss: Loss, rate: &Rate, node: &Node, cx: &mut Cx<'_>) -> Option<Loss> {
+    let model = node.get("loss").and_then(|n| n.get(loss.name())).unwrap_or(node);
+    match (loss.clock(), loss.slot()) {
+        (Some(LossClock::Packet), Some(_)) => {
+            let span = key_span(model, "slot").unwrap_or(model.span);
+            cx.push(
+                Diagnostic::error("unknown-key", span, "`slot` has no meaning with `clock: packet`")
+                    .help("leave `slot` out, or write `clock: time`"),
+            );
+            None
+        }
+        (Some(LossClock::Time), Some(slot)) if slot == SimDuration::ZERO => {
+            let span = model.get("slot").map_or(model.span, |n| n.span);
+            cx.push(
+                Diagnostic::error("out-of-range", span, "a slot of no time never ends")
+                    .help("give a value above 0, e.g. `0.6 ms`"),
+            );
+            None
+        }
+        (Some(LossClock::Time), None) => {
+            let Rate::Constant(rate) = rate else {
+                cx.push(
+                    Diagnostic::error(
+                        "slot-missing",
+                        model.span,
+                        "`clock: time` needs a `slot` where the rate is not constant",
+                    )
+                    .help("add `slot: ...`, the time of one step of the chain, or write `clock: packet`"),
+                );
+                return None;
+            };
+            loss.set_slot(rate.serialization(FULL_PACKET_BYTES));
+            Some(loss)
+        }
+        _ => Some(loss),
+    }
+}
