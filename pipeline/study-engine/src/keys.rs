@@ -1,0 +1,95 @@
+//! Key documents: everything that a result depends on, and nothing else.
+//!
+//! Not in it, and so without influence on what runs: paths, names of links, comments, the order of keys, the number of
+//! threads, host, user, folder, time.
+
+use crate::files::LoadedFile;
+use serde_json::{Map, Value, json};
+use study_ident::{Digest, canonical_digest};
+use study_spec::{InputBinding, PlannedNode, Study};
+use study_stage::StudyInfo;
+use study_store::OutputRecord;
+
+/// Raised when the form of the document changes; nothing is cached then.
+const FORMAT: u32 = 1;
+
+/// Whether this build keys on the versions of stages alone. Any other build adds a fingerprint of their source, so that
+/// whoever works on a stage never sees a stale result.
+const RELEASE: bool = matches!(option_env!("STUDY_RELEASE"), Some(value) if !matches!(value.as_bytes(), b"" | b"0"));
+
+/// The key of a document.
+pub(crate) fn key_of(document: &Value) -> Digest {
+    canonical_digest("action-key", document)
+}
+
+/// What the key documents of one study have in common.
+pub(crate) struct KeyMaker<'a> {
+    study: &'a Study,
+    /// For kinds that see the study: made once, because it covers the parameters of all nodes.
+    info: Option<Value>,
+}
+
+impl<'a> KeyMaker<'a> {
+    pub fn new(study: &'a Study) -> Self {
+        let sees = study.nodes.iter().any(|node| node.kind.sees_study());
+        Self { study, info: sees.then(|| info_document(&study.info)) }
+    }
+
+    /// The document of a node, given the identity of each input's content (`None`: still to be made).
+    pub fn document(
+        &self,
+        node: &PlannedNode,
+        files: &[LoadedFile],
+        digest_of: impl Fn(&str, &InputBinding) -> Option<Digest>,
+    ) -> Value {
+        let mut document = Map::new();
+        document.insert("format".to_owned(), FORMAT.into());
+        document.insert("kind".to_owned(), node.kind.name().into());
+        document.insert("version".to_owned(), node.kind.version().into());
+        if !RELEASE {
+            document.insert("source".to_owned(), node.kind.source_fingerprint().into());
+        }
+        document.insert("params".to_owned(), node.params.canonical());
+        document.insert("inputs".to_owned(), self.inputs(node, digest_of));
+        let files: Vec<Value> = files.iter().map(|file| file.digest.to_string().into()).collect();
+        document.insert("files".to_owned(), files.into());
+        if node.kind.uses_seed() {
+            document.insert("seed".to_owned(), self.study.seed.into());
+        }
+        if let (true, Some(info)) = (node.kind.sees_study(), &self.info) {
+            document.insert("study".to_owned(), info.clone());
+        }
+        Value::Object(document)
+    }
+
+    fn inputs(&self, node: &PlannedNode, digest_of: impl Fn(&str, &InputBinding) -> Option<Digest>) -> Value {
+        let mut inputs = Vec::new();
+        for (frame, bindings) in &node.inputs {
+            for binding in bindings {
+                let mut input = Map::new();
+                input.insert("frame".to_owned(), frame.as_str().into());
+                input.insert("node".to_owned(), self.study.nodes[binding.node].id.as_str().into());
+                let axes = binding.axes.iter().map(|(axis, value)| (axis.clone(), value.clone().into()));
+                input.insert("axes".to_owned(), Value::Object(axes.collect()));
+                input.insert("digest".to_owned(), digest_of(frame, binding).map(|d| d.to_string()).into());
+                inputs.push(Value::Object(input));
+            }
+        }
+        inputs.into()
+    }
+}
+
+fn info_document(info: &StudyInfo) -> Value {
+    json!({
+        "name": info.name,
+        "title": info.title,
+        "seed": info.seed,
+        "variant": info.variant,
+        "nodes": canonical_digest("study-nodes", &info.nodes).to_string(),
+    })
+}
+
+/// The frame of that name among what a node made.
+pub(crate) fn frame_of<'a>(outputs: &'a [OutputRecord], frame: &str) -> Option<&'a OutputRecord> {
+    outputs.iter().find(|output| output.frame && output.name == frame)
+}
