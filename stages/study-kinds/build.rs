@@ -19,7 +19,7 @@ fn main() {
     println!("cargo:rerun-if-env-changed=STUDY_RELEASE");
     let here = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let root = here.join("../..");
-    let mut code = String::from("//! Made by `build.rs`.\n");
+    let mut code = String::new();
     for (module, name, dependencies) in ROWS {
         let mut files = vec![root.join("Cargo.lock"), here.join("src").join(format!("{module}.rs"))];
         files.extend(rust_files(&here.join("src").join(module)));

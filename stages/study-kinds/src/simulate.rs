@@ -2,10 +2,11 @@
 //!
 //! Takes `titles`, `rungs`, `segment_sizes`, `clients`, `edges`; gives `segments`, `sessions`, `trials`, `links`,
 //! `validity`. Runs are simulated in parallel; rows are put in the order run, arm, client, segment, so the thread count
-//! never shows. With `decisions: { replay: ARM }` that arm plays closed loop first, and its rungs, request times and cache
-//! outcomes are every arm's schedule.
+//! never shows. With `decisions: { replay: ARM }` that arm plays closed loop first, in a rehearsal with losses and jitter of
+//! its own, and its rungs, request times and cache outcomes are every arm's schedule. A rehearsal under the losses that the
+//! arms meet later would favour its arm: its decisions fit them (docs/adr/0006).
 //!
-//! Random streams: those of `study-sim`, under `run/<r>`.
+//! Random streams: those of `study-sim`, under `run/<r>`; the rehearsal's links under `run/<r>/rehearsal`.
 
 mod fairness;
 mod frames;
@@ -20,6 +21,7 @@ use rayon::prelude::*;
 use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
 use study_cdn::player::Decisions;
+use study_ident::SeedPath;
 use study_sim::{TrialPlan, TrialResult, TrialSpec, run_trial};
 use study_stage::{Inputs, Outputs, StageCx, StageError, StageKind};
 use study_tree::{Cx, Node};
@@ -74,10 +76,12 @@ impl StageKind for Simulate {
 
 /// All arms of one run.
 fn simulate_run(params: &SimulateParams, cx: &StageCx<'_>, world: &World, run: u64) -> Result<RunOutcome, StageError> {
-    let trial = |arm: usize, replay: Option<&TrialPlan>| -> Result<TrialResult, StageError> {
+    let seed = cx.seed.indexed("run", run);
+    let trial = |arm: usize, luck: SeedPath, replay: Option<&TrialPlan>| -> Result<TrialResult, StageError> {
         cx.check_cancelled()?;
         let spec = TrialSpec {
-            seed: cx.seed.indexed("run", run),
+            seed,
+            luck,
             arm: &params.arms[arm].spec(),
             viewers: &world.viewers[run as usize],
             edges: &world.edges,
@@ -93,9 +97,9 @@ fn simulate_run(params: &SimulateParams, cx: &StageCx<'_>, world: &World, run: u
         Decisions::Replay(name) => {
             let leader = params.arms.iter().position(|arm| arm.name == *name);
             let leader = leader.ok_or_else(|| StageError::failed(format!("no arm `{name}` to replay")))?;
-            Some(trial(leader, None)?.plan())
+            Some(trial(leader, seed.child("rehearsal"), None)?.plan())
         }
         Decisions::ClosedLoop | Decisions::FixedRung(_) => None,
     };
-    (0..params.arms.len()).map(|arm| trial(arm, plan.as_ref())).collect()
+    (0..params.arms.len()).map(|arm| trial(arm, seed, plan.as_ref())).collect()
 }

@@ -111,7 +111,9 @@ impl Edge {
 
     /// Stores what has arrived by `now`.
     fn settle(&mut self, now: SimTime) {
-        while let Some(Reverse((done, key, bytes))) = self.arrivals.peek().copied().filter(|Reverse((done, ..))| *done <= now) {
+        while let Some(Reverse((done, key, bytes))) =
+            self.arrivals.peek().copied().filter(|Reverse((done, ..))| *done <= now)
+        {
             self.arrivals.pop();
             self.in_flight.remove(&key);
             self.cache.insert(key, bytes, done, self.params.expires(done));

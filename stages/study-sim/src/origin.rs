@@ -44,11 +44,8 @@ impl OriginPool {
         connection.record_curve();
         connection.request();
         let limit = now + FETCH_LIMIT;
-        loop {
-            match connection.advance(limit) {
-                Some(AppEvent::RequestArrived(stream)) => connection.respond(stream, bytes, Availability::Full),
-                Some(AppEvent::Completed(_)) | None => break,
-            }
+        while let Some(AppEvent::RequestArrived(stream)) = connection.advance(limit) {
+            connection.respond(stream, bytes, Availability::Full);
         }
         *free_at = connection.now();
         connection.take_curve().into()

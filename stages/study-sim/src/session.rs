@@ -75,7 +75,18 @@ impl Session {
         limit: SimDuration,
     ) -> Self {
         let deadline = connection.now() + limit;
-        Self { viewer, edge, title, state, connection, player, content, streams: Vec::new(), served: Vec::new(), deadline }
+        Self {
+            viewer,
+            edge,
+            title,
+            state,
+            connection,
+            player,
+            content,
+            streams: Vec::new(),
+            served: Vec::new(),
+            deadline,
+        }
     }
 
     /// Plays until the next request reaches the edge; `None` when the session is over. The connection's clock then stands

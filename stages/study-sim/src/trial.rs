@@ -78,6 +78,8 @@ pub type TrialPlan = Vec<SessionPlan>;
 pub struct TrialSpec<'a> {
     /// `run/<r>` under the study's seed.
     pub seed: SeedPath,
+    /// Seed of the links' realisation (losses, jitter); `seed` itself unless the trial is to meet other luck.
+    pub luck: SeedPath,
     /// The arm.
     pub arm: &'a ArmSpec,
     /// Viewers, by id.
@@ -223,7 +225,7 @@ fn open_edge(spec: &TrialSpec<'_>, edge: &EdgeSpec) -> Edge {
         SessionState::Cold,
         &spec.arm.transport,
     );
-    let seed = spec.seed.child("edge").child(&edge.name);
+    let seed = spec.luck.child("edge").child(&edge.name);
     Edge::new(&spec.arm.cache, OriginPool::new(config, edge.origin_link.clone(), seed))
 }
 
@@ -250,7 +252,7 @@ fn open_session(spec: &TrialSpec<'_>, index: usize) -> Result<Session, PlayerErr
         (true, true) => SessionState::ZeroRtt,
     };
     let config = ConnectionConfig::new(arm.protocol, arm.congestion_control, arm.scheduler, state, &arm.transport);
-    let path = LinkPath::new(&spec.edges[viewer.edge].client_link, seed);
+    let path = LinkPath::new(&spec.edges[viewer.edge].client_link, spec.luck.indexed("viewer", viewer.client));
     let connection = Connection::open(config, path, viewer.arrival);
     Ok(Session::new((index, viewer.edge, title), content, player, connection, state, arm.session_limit))
 }

@@ -11,7 +11,13 @@ use study_transport::{CongestionControl, ConnectionConfig, Protocol, Scheduler, 
 fn bulk(c: &mut Criterion) {
     let mut group = c.benchmark_group("bulk");
     for protocol in [Protocol::H2, Protocol::H3] {
-        let config = ConnectionConfig::new(protocol, CongestionControl::Cubic, Scheduler::RoundRobin, SessionState::Cold, &support::params());
+        let config = ConnectionConfig::new(
+            protocol,
+            CongestionControl::Cubic,
+            Scheduler::RoundRobin,
+            SessionState::Cold,
+            &support::params(),
+        );
         let run = || {
             let mut loss = SeedPath::root(1).stream("loss");
             let path = support::TestPath::new("20 Mbit/s", "30 ms", move |_| loss.happens(0.01));

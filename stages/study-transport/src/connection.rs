@@ -15,6 +15,7 @@
 //!
 //! Consumes no random numbers itself; the path does.
 
+use crate::SessionState;
 use crate::client::{ClientSender, Message};
 use crate::config::ConnectionConfig;
 use crate::lane::Lane;
@@ -22,7 +23,6 @@ use crate::receiver::{Delivered, Inbound, Receiver};
 use crate::recovery::{Probe, Recovery};
 use crate::send_queue::{Availability, ChunkStore, HANDSHAKE, SendQueue};
 use crate::stats::{ConnectionStats, StreamReport};
-use crate::SessionState;
 use std::collections::VecDeque;
 use study_units::{SimDuration, SimTime};
 
@@ -52,9 +52,15 @@ pub enum AppEvent {
 
 #[derive(Debug, Clone, Copy)]
 enum Down {
-    Data { number: u64, chunk: u64, client_log: usize },
+    Data {
+        number: u64,
+        chunk: u64,
+        client_log: usize,
+    },
     /// SYN-ACK, or an acknowledgement without data.
-    Bare { client_log: usize },
+    Bare {
+        client_log: usize,
+    },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -237,7 +243,8 @@ impl<P: Path> Connection<P> {
                 }
                 return None;
             }
-            self.now = next;
+            // A deadline that was passed while it was not armed is due now; time never goes back.
+            self.now = self.now.max(next);
             self.stats.events += 1;
             if down == next {
                 self.on_down();
@@ -266,20 +273,20 @@ impl<P: Path> Connection<P> {
 
     fn on_timers(&mut self, [loss, ack, client, probe, wake, pace]: [SimTime; 6]) {
         let now = self.now;
-        if loss == now {
+        if loss <= now {
             self.on_recovery_timer();
-        } else if ack == now {
+        } else if ack <= now {
             self.send_ack();
-        } else if client == now {
+        } else if client <= now {
             self.client.on_timer(now, &mut self.again);
             self.repeat_messages();
-        } else if probe == now {
+        } else if probe <= now {
             self.send_ack();
             self.client_probe = now + self.config.rules.initial_timeout;
-        } else if wake == now {
+        } else if wake <= now {
             self.queue.refresh(now);
             self.transmit();
-        } else if pace == now {
+        } else if pace <= now {
             self.transmit();
         }
     }
@@ -439,7 +446,11 @@ impl<P: Path> Connection<P> {
                 if let Some(sent) = self.syn_ack_sent.take() {
                     self.recovery.rtt.update(self.now.since(sent), SimDuration::ZERO);
                 }
-                let chain = if self.config.session == SessionState::Cold { self.config.params.certificate_chain.get() } else { 0 };
+                let chain = if self.config.session == SessionState::Cold {
+                    self.config.params.certificate_chain.get()
+                } else {
+                    0
+                };
                 let bytes = chain + u64::from(self.config.wire.server_handshake);
                 self.receiver.handshake.total = bytes;
                 self.queue.push_handshake(bytes);
@@ -482,7 +493,8 @@ impl<P: Path> Connection<P> {
     /// Paced, and the next packet's time has not come: sets the timer.
     fn held_by_pacing(&mut self) -> bool {
         self.pace_timer = SimTime::NEVER;
-        let held = self.config.params.pacing && self.pace_from > self.now && !(self.recovery.lost.is_empty() && !self.queue.has_data());
+        let has_work = !self.recovery.lost.is_empty() || self.queue.has_data();
+        let held = self.config.params.pacing && self.pace_from > self.now && has_work;
         if held {
             // Whoever is held by pacing uses the window as far as pacing lets it.
             self.recovery.window_limited = true;
@@ -498,7 +510,9 @@ impl<P: Path> Connection<P> {
         }
         let mss = u64::from(self.config.wire.payload);
         let srtt = self.recovery.rtt.smoothed().as_nanos();
-        let interval = (u128::from(srtt) * u128::from(mss) * 4 / 5 / u128::from(self.recovery.controller.window().max(mss))) as u64;
+        let interval = (u128::from(srtt) * u128::from(mss) * 4
+            / 5
+            / u128::from(self.recovery.controller.window().max(mss))) as u64;
         let earliest = self.now.as_nanos().saturating_sub(interval * PACING_BURST);
         self.pace_from = SimTime::from_nanos(self.pace_from.as_nanos().max(earliest) + interval);
     }
@@ -563,6 +577,14 @@ impl<P: Path> Connection<P> {
     }
 
     fn on_recovery_timer(&mut self) {
+        if self
+            .amplification
+            .is_some_and(|budget| budget < u64::from(self.config.wire.payload + self.config.wire.header))
+        {
+            // RFC 9002 section 6.2.2.1: nothing may be sent before the client is heard of; its packet arms the timer anew.
+            self.recovery.timer = SimTime::NEVER;
+            return;
+        }
         match self.recovery.on_timer(self.now, &mut self.chunks, &mut self.stats) {
             Probe::None => {}
             Probe::Oldest(packets) => {

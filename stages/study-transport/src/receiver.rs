@@ -160,7 +160,11 @@ impl Receiver {
         }
         if stream.delivered == stream.total && stream.completed == SimTime::NEVER {
             stream.completed = now;
-            done.push(if piece.stream == HANDSHAKE { Delivered::Handshake } else { Delivered::Completed(piece.stream) });
+            done.push(if piece.stream == HANDSHAKE {
+                Delivered::Handshake
+            } else {
+                Delivered::Completed(piece.stream)
+            });
         }
         if piece.stream != HANDSHAKE
             && let Some(curve) = &mut self.curve

@@ -10,6 +10,7 @@
 //! |---|---|---|
 //! | RFC 8985 `reo_wnd` grows with DSACKs | constant until reordering is seen, then `min_rtt / 4` | only on links that reorder |
 //! | RFC 6937 proportional rate reduction | sending resumes when the pipe is below the window (RFC 6675) | a recovery may begin with a silent half round trip |
+//! | RFC 9002 section 6.2.4: a PING asks for packets whose content is acknowledged otherwise | they count as settled | in flight drops to zero a little earlier |
 //! | F-RTO, DSACK undo | none | the window stays reduced after a false timeout |
 //!
 //! Consumes no random numbers.
@@ -195,6 +196,9 @@ impl Recovery {
         self.probe_sent = false;
         self.sample_rtt(now, held, newest, earliest, stats);
         chunks.prune();
+        if chunks.oldest() == chunks.end() {
+            self.settle_duplicates();
+        }
         self.end_episode(now, chunks, stats);
         let grows = !matches!(self.episode, Episode::Recovery(_));
         if acked_bytes > 0 && grows {
@@ -209,6 +213,15 @@ impl Recovery {
             self.controller.on_ack(&acked);
         }
         self.detect_losses(now, chunks, stats);
+    }
+
+    /// Everything is acknowledged; what is still in flight carries nothing new. Without this, a lost duplicate would be
+    /// waited for without end (a QUIC sender would ask for it with a PING).
+    fn settle_duplicates(&mut self) {
+        self.base += self.sent.len() as u64;
+        self.sent.clear();
+        (self.in_flight, self.packets_in_flight, self.loss_time) = (0, 0, SimTime::NEVER);
+        self.lost.clear();
     }
 
     fn sample_rtt(
@@ -326,7 +339,8 @@ impl Recovery {
         if chunks.get(chunk).is_some_and(|c| !c.acked) {
             self.lost.push_back(chunk);
         }
-        self.next_episode |= self.rules.episode_by_sequence && self.recovery_point().is_some_and(|point| chunk >= point);
+        self.next_episode |=
+            self.rules.episode_by_sequence && self.recovery_point().is_some_and(|point| chunk >= point);
     }
 
     fn congestion(
@@ -391,8 +405,13 @@ impl Recovery {
         self.timer = match self.rules.tail {
             TailProbe::Pto => self.last_sent + timeout,
             TailProbe::TlpRto => {
-                let rto = self.last_progress.max(if self.probe_sent { self.last_sent } else { SimTime::ZERO }) + timeout;
-                if self.may_probe() { rto.min(self.last_sent.max(self.last_progress) + self.tail_probe_delay()) } else { rto }
+                let rto =
+                    self.last_progress.max(if self.probe_sent { self.last_sent } else { SimTime::ZERO }) + timeout;
+                if self.may_probe() {
+                    rto.min(self.last_sent.max(self.last_progress) + self.tail_probe_delay())
+                } else {
+                    rto
+                }
             }
         };
     }

@@ -114,7 +114,8 @@ impl SendQueue {
         if self.sources.len() <= index {
             self.sources.resize_with(index + 1, || None);
         }
-        self.sources[index] = Some(Source { total, sent: 0, frame_left: self.frame + self.overhead, curve, cursor: 0, ready });
+        self.sources[index] =
+            Some(Source { total, sent: 0, frame_left: self.frame + self.overhead, curve, cursor: 0, ready });
         self.waiting.push(stream);
         self.refresh(now);
         total

@@ -53,7 +53,13 @@ fn equality(params: &SimulateParams, rows: &mut Rows) {
         differences.retain(|(path, ..)| path != "name" && path != "protocol");
         let pair = format!("{} and {}", first.name, other.name);
         if differences.is_empty() {
-            rows.add("equal-arms", "pass", Some(&other.name), ("equal", "equal"), &format!("{pair} differ in the protocol alone"));
+            rows.add(
+                "equal-arms",
+                "pass",
+                Some(&other.name),
+                ("equal", "equal"),
+                &format!("{pair} differ in the protocol alone"),
+            );
         }
         for (path, a, b) in differences {
             let status = if params.compare == Compare::Equal { "fail" } else { "warn" };

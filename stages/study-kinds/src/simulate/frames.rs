@@ -51,14 +51,16 @@ impl TrialFrames {
 
     /// Adds one arm of one run.
     pub fn add(&mut self, run: u64, arm: &Arm, world: &World, trial: &TrialResult) {
-        let keys = [int(run), Cell::Str(&arm.name), Cell::Str(arm.protocol.name()), Cell::Str(arm.congestion_control.name())];
+        let keys =
+            [int(run), Cell::Str(&arm.name), Cell::Str(arm.protocol.name()), Cell::Str(arm.congestion_control.name())];
         for session in &trial.sessions {
             self.add_session(&keys, run, world, session);
         }
         let c = &trial.counters;
         self.events += c.events;
         self.packets += c.packets;
-        let totals = [trial.sessions.len() as u64, c.origin_fetches, c.hits, c.misses, c.coalesced, c.events, c.packets];
+        let totals =
+            [trial.sessions.len() as u64, c.origin_fetches, c.hits, c.misses, c.coalesced, c.events, c.packets];
         let row: Vec<Cell<'_>> = keys.iter().copied().chain(totals.map(int)).collect();
         self.trials.row(&row);
         self.add_links(&keys, world, trial);
@@ -203,7 +205,12 @@ const SEGMENTS: &[(&str, ColumnType, &str, &str)] = &[
     ("requested_us", Int, "us", "when the player asked, since the start of the run"),
     ("ttfb_us", Int, "us", "from the request to the first byte of the response"),
     ("ttlb_us", Int, "us", "from the request to the last byte: segment delivery time"),
-    ("hol_wait_us", Int, "us", "how much earlier the last byte would have been readable had no other stream been in the way"),
+    (
+        "hol_wait_us",
+        Int,
+        "us",
+        "how much earlier the last byte would have been readable had no other stream been in the way",
+    ),
     ("lost_packets", Int, "", "packets of this segment that were sent again"),
     ("retransmitted_bytes", Int, "bytes", "bytes of this segment that were sent again"),
     ("buffer_before_ms", Int, "ms", "playback buffer when the player asked"),

@@ -38,7 +38,8 @@ fn read_edges(table: &Table) -> Result<Vec<EdgeSpec>, StageError> {
     let names = table.texts("edge")?;
     let (client, origin) = (table.texts("client_link")?, table.texts("origin_link")?);
     let link = |text: Option<&str>| {
-        serde_json::from_str(text.unwrap_or_default()).map_err(|e| StageError::failed(format!("a link of the frame `edges`: {e}")))
+        serde_json::from_str(text.unwrap_or_default())
+            .map_err(|e| StageError::failed(format!("a link of the frame `edges`: {e}")))
     };
     (0..table.rows())
         .map(|row| {

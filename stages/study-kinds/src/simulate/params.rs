@@ -132,14 +132,17 @@ pub fn decode(node: &Node, cx: &mut Cx<'_>) -> Option<SimulateParams> {
     let keys = StageKeys::decode(&stage, cx);
     let base = BaseParams::decode(&rest, cx);
     if let (Some(0), Some(span)) = (keys.as_ref().and_then(|k| k.clients), node.get("clients").map(|n| n.span)) {
-        cx.push(Diagnostic::error("out-of-range", span, "`0` is out of range for `clients`").help("give at least 1 viewer"));
+        cx.push(
+            Diagnostic::error("out-of-range", span, "`0` is out of range for `clients`").help("give at least 1 viewer"),
+        );
         return None;
     }
     let names = stage.get("arms").and_then(Node::items).unwrap_or_default();
     let arms: Vec<Option<Arm>> = names.iter().map(|name| decode_arm(name, &rest, cx)).collect();
     let (keys, base) = (keys?, base?);
     let arms: Vec<Arm> = arms.into_iter().collect::<Option<_>>()?;
-    let params = SimulateParams { mode: keys.mode, runs: keys.runs, clients: keys.clients, compare: keys.compare, base, arms };
+    let params =
+        SimulateParams { mode: keys.mode, runs: keys.runs, clients: keys.clients, compare: keys.compare, base, arms };
     check_arms(&params, node, cx).then_some(params)
 }
 
@@ -168,7 +171,9 @@ fn check_arms(params: &SimulateParams, node: &Node, cx: &mut Cx<'_>) -> bool {
         return false;
     }
     if let Some((_, twice)) = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
-        cx.push(Diagnostic::error("duplicate-key", span, format!("the arm `{twice}` is named twice")).help("name it once"));
+        cx.push(
+            Diagnostic::error("duplicate-key", span, format!("the arm `{twice}` is named twice")).help("name it once"),
+        );
         return false;
     }
     if let Decisions::Replay(leader) = &params.base.player.decisions

@@ -24,18 +24,25 @@ pub struct Scene {
 pub fn last_mile(rtt: &str, rate: &str, burst: f64) -> LinkParams {
     let plain = |text: &str| Node::plain(text, Span::default());
     let map = |entries: &[(&str, Node)]| {
-        let entry = |(key, value): &(&str, Node)| Entry { key: (*key).to_owned(), key_span: Span::default(), value: value.clone() };
+        let entry = |(key, value): &(&str, Node)| Entry {
+            key: (*key).to_owned(),
+            key_span: Span::default(),
+            value: value.clone(),
+        };
         Node::map(entries.iter().map(entry).collect(), Span::default())
     };
     let loss = if burst == 0.0 {
         plain("none")
     } else {
-        map(&[("gilbert_elliott", map(&[
-            ("good_to_bad", plain(&burst.to_string())),
-            ("bad_to_good", plain("30 %")),
-            ("loss_in_bad", plain("40 %")),
-            ("clock", plain("packet")),
-        ]))])
+        map(&[(
+            "gilbert_elliott",
+            map(&[
+                ("good_to_bad", plain(&burst.to_string())),
+                ("bad_to_good", plain("30 %")),
+                ("loss_in_bad", plain("40 %")),
+                ("clock", plain("packet")),
+            ]),
+        )])
     };
     let link = map(&[("symmetric", plain("true")), ("rtt", plain(rtt)), ("rate", plain(rate)), ("loss", loss)]);
     let sections = Sections::new();
@@ -58,7 +65,8 @@ impl Scene {
             .collect();
         let weights: Vec<f64> = (1..=50).map(|i| 1.0 / f64::from(i)).collect();
         let step = 120_000_000_000 / clients;
-        let viewers = (0..clients).map(|c| Viewer { client: c, edge: 0, arrival: SimTime::from_nanos(c * step) }).collect();
+        let viewers =
+            (0..clients).map(|c| Viewer { client: c, edge: 0, arrival: SimTime::from_nanos(c * step) }).collect();
         let mut player: study_cdn::player::PlayerParams = defaults();
         player.prefetch = 3;
         Self {
@@ -88,10 +96,15 @@ impl Scene {
         self.run_with(run, protocol, None)
     }
     pub fn run_with(&self, run: u64, protocol: Protocol, replay: Option<&TrialPlan>) -> TrialResult {
+        self.run_under(run, protocol, replay, self.seed.indexed("run", run))
+    }
+    /// With a realisation of the links of its own.
+    pub fn run_under(&self, run: u64, protocol: Protocol, replay: Option<&TrialPlan>, luck: SeedPath) -> TrialResult {
         let mut arm = self.arm.clone();
         arm.protocol = protocol;
         run_trial(&TrialSpec {
             seed: self.seed.indexed("run", run),
+            luck,
             arm: &arm,
             viewers: &self.viewers,
             edges: &self.edges,

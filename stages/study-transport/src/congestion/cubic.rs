@@ -174,7 +174,14 @@ mod tests {
         let rtt = crate::RttEstimator::default();
         let mut windows = std::collections::BTreeSet::new();
         for i in 0..40 {
-            let acked = Acked { now: SimTime::from_nanos(i), bytes: 1000, window_limited: true, rtt: &rtt, largest: i, next: i };
+            let acked = Acked {
+                now: SimTime::from_nanos(i),
+                bytes: 1000,
+                window_limited: true,
+                rtt: &rtt,
+                largest: i,
+                next: i,
+            };
             cubic.on_ack(&acked);
             windows.insert(cubic.window());
         }

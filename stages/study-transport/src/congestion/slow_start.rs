@@ -108,7 +108,9 @@ impl SlowStart {
 
     fn hystart_pp(&mut self, acked: &Acked<'_>) -> Growth {
         let new_round = self.next_round(acked);
-        let (Some(now), enough) = (self.min_now, self.samples >= SAMPLES) else { return Growth { bytes: acked.bytes, exit: false } };
+        let (Some(now), enough) = (self.min_now, self.samples >= SAMPLES) else {
+            return Growth { bytes: acked.bytes, exit: false };
+        };
         match &mut self.conservative {
             Some((baseline, rounds)) => {
                 if enough && now < *baseline {

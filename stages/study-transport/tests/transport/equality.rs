@@ -65,7 +65,9 @@ fn per_stream_delivery_changes_no_last_byte() {
 
 #[test]
 fn without_loss_the_difference_is_the_handshake_only() {
-    for (bytes, rate, rtt) in [(15_000, "10 Mbit/s", "100 ms"), (1_000_000, "10 Mbit/s", "20 ms"), (500_000, "100 Mbit/s", "50 ms")] {
+    for (bytes, rate, rtt) in
+        [(15_000, "10 Mbit/s", "100 ms"), (1_000_000, "10 Mbit/s", "20 ms"), (500_000, "100 Mbit/s", "50 ms")]
+    {
         let run = |protocol| {
             let path = TestPath::new(rate, rtt, |_| false);
             let one_rtt = path.one_way + path.one_way;
@@ -103,7 +105,8 @@ fn the_effect_goes_to_zero_continuously_with_loss() {
 fn early_data_changes_only_when_the_request_leaves() {
     for protocol in [Protocol::H2, Protocol::H3] {
         let run = |session| {
-            let (reports, connection) = fetch(&oracle(protocol, session), TestPath::new("10 Mbit/s", "100 ms", |_| false), &[200_000]);
+            let (reports, connection) =
+                fetch(&oracle(protocol, session), TestPath::new("10 Mbit/s", "100 ms", |_| false), &[200_000]);
             (reports[0].completed, connection.stats().packets_sent)
         };
         let ((resumed, a), (early, b)) = (run(SessionState::Resumed), run(SessionState::ZeroRtt));

@@ -44,7 +44,8 @@ fn cubic_under_periodic_loss_is_within_15_percent_of_the_table() {
         for protocol in [Protocol::H2, Protocol::H3] {
             let period = (1.0 / p) as u64;
             let bytes = (if p < 5e-3 { 60_000_000 } else { 12_000_000 }) as u64;
-            let w = mean_window(&config(protocol, CongestionControl::Cubic, 1), rtt, bytes, |i| i % period == period - 1);
+            let w =
+                mean_window(&config(protocol, CongestionControl::Cubic, 1), rtt, bytes, |i| i % period == period - 1);
             println!("cubic {protocol:?} {rtt} p {p}: {w} (table {table})");
             assert!((w / table - 1.0).abs() < 0.15, "{protocol:?} {rtt} {p}: {w}");
         }

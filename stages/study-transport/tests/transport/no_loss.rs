@@ -1,10 +1,8 @@
 //! Without loss everything is arithmetic: completion times, handshake counts, goodput.
 
-use study_transport::{
-    AckPolicy, ConnectionConfig, CongestionControl, Protocol, Scheduler, SessionState, WireFormat,
-};
-use study_units::{Bytes, SimDuration};
 use crate::support::{TestPath, fetch, params};
+use study_transport::{AckPolicy, CongestionControl, ConnectionConfig, Protocol, Scheduler, SessionState, WireFormat};
+use study_units::{Bytes, SimDuration};
 
 /// The configuration of the table: nothing but full data packets takes time.
 pub fn oracle(protocol: Protocol, session: SessionState) -> ConnectionConfig {
@@ -72,7 +70,8 @@ fn handshakes_take_the_stated_round_trips() {
         (Protocol::H3, SessionState::Resumed, 2.0),
         (Protocol::H3, SessionState::ZeroRtt, 1.0),
     ] {
-        let config = ConnectionConfig::new(protocol, CongestionControl::Cubic, Scheduler::RoundRobin, session, &params());
+        let config =
+            ConnectionConfig::new(protocol, CongestionControl::Cubic, Scheduler::RoundRobin, session, &params());
         let (reports, _) = fetch(&config, TestPath::new("10 Gbit/s", "100 ms", |_| false), &[1_000]);
         let rtts = reports[0].completed.as_secs_f64() / 0.1;
         assert!((rtts - round_trips).abs() < 0.001, "{protocol:?} {session:?}: {rtts}");
@@ -84,7 +83,13 @@ fn a_chain_beyond_the_amplification_limit_costs_quic_a_round_trip() {
     let mut p = params();
     for (chain, round_trips) in [(3_000, 2.0), (5_000, 3.0)] {
         p.certificate_chain = Bytes::new(chain);
-        let config = ConnectionConfig::new(Protocol::H3, CongestionControl::Cubic, Scheduler::RoundRobin, SessionState::Cold, &p);
+        let config = ConnectionConfig::new(
+            Protocol::H3,
+            CongestionControl::Cubic,
+            Scheduler::RoundRobin,
+            SessionState::Cold,
+            &p,
+        );
         let (reports, _) = fetch(&config, TestPath::new("10 Gbit/s", "100 ms", |_| false), &[1_000]);
         let rtts = reports[0].completed.as_secs_f64() / 0.1;
         assert!((rtts - round_trips).abs() < 0.001, "{chain}: {rtts}");
@@ -94,5 +99,8 @@ fn a_chain_beyond_the_amplification_limit_costs_quic_a_round_trip() {
 #[test]
 fn acknowledgement_policy_is_what_it_says() {
     let config = oracle(Protocol::H3, SessionState::Cold);
-    assert_eq!(config.ack, AckPolicy { every: 1, max_delay: SimDuration::from_millis(25), immediate_while_hole: false });
+    assert_eq!(
+        config.ack,
+        AckPolicy { every: 1, max_delay: SimDuration::from_millis(25), immediate_while_hole: false }
+    );
 }
