@@ -1,0 +1,36 @@
+//! `study`: the command line of reproducible network studies.
+//!
+//! Parses the command line, renders problems and progress, publishes results, and maps outcomes to exit codes. What a study
+//! means is decided in `study-spec` and the stage kinds, what runs in `study-engine`.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod args;
+mod commands;
+mod document;
+mod drawing;
+mod exit;
+mod files;
+mod load;
+mod progress;
+mod publish;
+mod render;
+mod signals;
+mod terminal;
+mod verdict;
+mod wording;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = args::Cli::parse();
+    let terminal = terminal::Terminal::detect(cli.color);
+    match commands::execute(&cli, &terminal) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            terminal.failure(&failure);
+            failure.exit.into()
+        }
+    }
+}

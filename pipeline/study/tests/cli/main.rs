@@ -1,0 +1,12 @@
+//! The binary as its users meet it. One test program, because each one that links the frame stack is hundreds of megabytes.
+#![allow(clippy::unwrap_used)]
+
+mod commands;
+mod determinism;
+mod input;
+mod interruption;
+mod output;
+mod publishing;
+mod rerun;
+mod sandbox;
+mod shipped;
