@@ -97,7 +97,8 @@ fn a_missing_or_doubtful_direction_is_refused_at_its_place() {
     refused("{ rtt: 1 ms, up: { rate: 1 Mbit/s } }", "link-direction", "up");
     let both = "rtt: 1 ms, down: { rate: 1 Mbit/s }, up: { rate: 1 Mbit/s }";
     refused(&format!("{{ symmetric: true, {both} }}"), "link-direction", "true");
-    refused(&format!("{{ {both}, overhead: 2 B }}"), "unknown-key", "overhead");
+    let message = refused(&format!("{{ {both}, overhead: 2 B }}"), "unknown-key", "overhead");
+    assert!(message.contains("belongs to one direction"), "{message}");
     refused(&format!("{{ {both}, one_way: 2 ms }}"), "unknown-key", "one_way");
 }
 

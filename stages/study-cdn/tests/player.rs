@@ -232,7 +232,9 @@ fn bitrate_is_weighted_by_time_and_switches_are_counted() {
 
 #[test]
 fn bba_climbs_with_the_buffer_and_falls_with_it() {
-    let mut player = Player::closed_loop(&params(), four_seconds(12), START);
+    let bba = BbaParams { reservoir: ms(5_000), cushion: ms(10_000) };
+    let mut player =
+        Player::closed_loop(&PlayerParams { abr: AbrChoice::Bba(bba), ..params() }, four_seconds(12), START);
     // Fast for 8 segments, then the link breaks down.
     drive(&mut player, SimTime::NEVER, |segment, _, _| ms(if segment < 8 { 500 } else { 9_000 }));
     let rungs: Vec<usize> = player.records().iter().map(|r| r.rung).collect();

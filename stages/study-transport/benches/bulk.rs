@@ -1,6 +1,7 @@
 //! Packets per second of one bulk flow: 1 % loss, CUBIC, acknowledgements and frames on.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[allow(dead_code, reason = "the benchmark uses a part of what the tests share")]
 #[path = "../tests/transport/support.rs"]
 mod support;
 

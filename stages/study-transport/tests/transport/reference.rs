@@ -40,10 +40,10 @@ impl Window {
             self.epoch = Some(t);
             self.w_est = self.w;
             self.w_max = self.w_max.max(self.w);
-            self.credit = ((self.w_max - self.w) / 0.4).cbrt();
+            self.credit = libm::cbrt((self.w_max - self.w) / 0.4);
         }
         let (age, k) = (t - self.epoch.unwrap(), self.credit);
-        let curve = |x: f64| 0.4 * (x - k).powi(3) + self.w_max;
+        let curve = |x: f64| 0.4 * (x - k) * (x - k) * (x - k) + self.w_max;
         let alpha = if self.w_est < self.prior { 3.0 * 0.3 / 1.7 } else { 1.0 };
         self.w_est += alpha / self.w.floor();
         if curve(age) < self.w_est {
