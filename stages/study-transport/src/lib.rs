@@ -7,6 +7,7 @@
 //! Time and packets are arguments: the network is a [`Path`], the application drives [`Connection::advance`].
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod analytic;
 mod client;
 mod config;
 pub mod congestion;

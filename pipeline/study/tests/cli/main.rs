@@ -5,6 +5,7 @@ mod commands;
 mod determinism;
 mod input;
 mod interruption;
+mod keys;
 mod output;
 mod publishing;
 mod rerun;
