@@ -1,6 +1,6 @@
 //! `cargo xtask check`: all checks, one after the other; the first failure does not hide the others.
 
-use crate::{Outcome, command, generate, golden, layers, tidy};
+use crate::{Outcome, command, generate, golden, layers, sharing, tidy};
 use std::time::Instant;
 
 /// Lints beside those of `[workspace.lints]`: they need no line in the manifest, and cost nothing while editing.
@@ -26,12 +26,13 @@ pub fn run(with_tests: bool) -> Outcome {
         ("formatting", || command::run("cargo", &["fmt", "--all", "--check"])),
         ("layers", layers::check),
         ("tidiness", tidy::check),
+        ("shared builds", sharing::check),
         ("clippy", || command::run("cargo", CLIPPY)),
         ("generated files", generate::check),
         ("golden digests", || golden::check(&[])),
     ];
     if with_tests {
-        steps.insert(4, tests);
+        steps.insert(5, tests);
     }
     let mut failed = Vec::new();
     for (name, step) in steps {

@@ -1,7 +1,7 @@
 //! Which crate may import which, and who may name which foreign crate.
 //!
-//! Folders are floors: `pipeline -> stages -> { reports, netem } -> cache-store`, and no import runs back up. The table below is the one of
-//! `docs/architecture.md`; crates that do not exist yet stand in it, so that they start at their place.
+//! Folders are floors: `pipeline -> stages -> { reports, netem } -> cache-store`, and no import runs back up. Crates that do
+//! not exist yet stand in the tables too, so that they start at their place.
 
 use crate::{Outcome, command, workspace};
 use serde_json::Value;
@@ -128,7 +128,9 @@ fn violations(metadata: &Value) -> Vec<String> {
             if ours.contains(&name) {
                 let everywhere = EVERYWHERE.contains(&to) && !NOTHING_OF_OURS.contains(&from);
                 if !everywhere && !allowed.contains(&to) {
-                    problems.push(format!("`{from}` must not import `{to}`: no such arrow in docs/architecture.md"));
+                    problems.push(format!(
+                        "`{from}` must not import `{to}`: there is no such arrow in pipeline/xtask/src/layers.rs"
+                    ));
                 }
             } else if let Some((fence, may)) = fences.iter().find(|(prefix, _)| fenced(name, prefix))
                 && !may.contains(&from)
@@ -200,7 +202,7 @@ mod tests {
         let units = package("netem", "study-units", &[]);
         assert!(violations(&workspace_of(&[spec(&["study-stage", "study-units"]), stage(&[]), units])).is_empty());
         let found = violations(&workspace_of(&[spec(&[]), stage(&["study-spec"])]));
-        assert_eq!(found, ["`stage` must not import `spec`: no such arrow in docs/architecture.md"]);
+        assert_eq!(found, ["`stage` must not import `spec`: there is no such arrow in pipeline/xtask/src/layers.rs"]);
     }
 
     #[test]

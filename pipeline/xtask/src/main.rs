@@ -10,6 +10,7 @@ mod generate;
 mod golden;
 mod layers;
 mod reference;
+mod sharing;
 mod tidy;
 mod workspace;
 

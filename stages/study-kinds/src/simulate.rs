@@ -77,29 +77,31 @@ impl StageKind for Simulate {
 /// All arms of one run.
 fn simulate_run(params: &SimulateParams, cx: &StageCx<'_>, world: &World, run: u64) -> Result<RunOutcome, StageError> {
     let seed = cx.seed.indexed("run", run);
-    let trial = |arm: usize, luck: SeedPath, replay: Option<&TrialPlan>| -> Result<TrialResult, StageError> {
-        cx.check_cancelled()?;
-        let spec = TrialSpec {
-            seed,
-            luck,
-            arm: &params.arms[arm].spec(),
-            viewers: &world.viewers[run as usize],
-            edges: &world.edges,
-            titles: &world.titles,
-            popularity: &world.popularity,
-            replay,
+    let trial =
+        |arm: usize, luck: SeedPath, replay: Option<&TrialPlan>, keep_plan: bool| -> Result<TrialResult, StageError> {
+            cx.check_cancelled()?;
+            let spec = TrialSpec {
+                seed,
+                luck,
+                arm: &params.arms[arm].spec(),
+                viewers: &world.viewers[run as usize],
+                edges: &world.edges,
+                titles: &world.titles,
+                popularity: &world.popularity,
+                replay,
+                keep_plan,
+            };
+            run_trial(&spec).map_err(|e| {
+                StageError::failed_with_help(e.to_string(), "check `player.decisions` against the catalog's rungs")
+            })
         };
-        run_trial(&spec).map_err(|e| {
-            StageError::failed_with_help(e.to_string(), "check `player.decisions` against the catalog's rungs")
-        })
-    };
     let plan = match &params.base.player.decisions {
         Decisions::Replay(name) => {
             let leader = params.arms.iter().position(|arm| arm.name == *name);
             let leader = leader.ok_or_else(|| StageError::failed(format!("no arm `{name}` to replay")))?;
-            Some(trial(leader, seed.child("rehearsal"), None)?.plan())
+            trial(leader, seed.child("rehearsal"), None, true)?.plan()
         }
         Decisions::ClosedLoop | Decisions::FixedRung(_) => None,
     };
-    (0..params.arms.len()).map(|arm| trial(arm, seed, plan.as_ref())).collect()
+    (0..params.arms.len()).map(|arm| trial(arm, seed, plan.as_ref(), false)).collect()
 }

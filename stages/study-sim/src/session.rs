@@ -45,8 +45,8 @@ pub struct SessionResult {
     pub segments: Vec<SegmentResult>,
     /// Counters of the connection.
     pub stats: ConnectionStats,
-    /// What happened, for replay.
-    pub plan: SessionPlan,
+    /// What happened, for replay; kept where the trial was asked to, because arrival curves are large.
+    pub plan: Option<SessionPlan>,
 }
 
 /// A session at run time.
@@ -63,6 +63,7 @@ pub struct Session {
     streams: Vec<(usize, usize)>,
     served: Vec<Option<Served>>,
     deadline: SimTime,
+    keep_plan: bool,
 }
 
 impl Session {
@@ -73,6 +74,7 @@ impl Session {
         connection: Connection<LinkPath>,
         state: SessionState,
         limit: SimDuration,
+        keep_plan: bool,
     ) -> Self {
         let deadline = connection.now() + limit;
         Self {
@@ -86,6 +88,7 @@ impl Session {
             streams: Vec::new(),
             served: Vec::new(),
             deadline,
+            keep_plan,
         }
     }
 
@@ -136,7 +139,8 @@ impl Session {
     pub fn respond(&mut self, stream: StreamId, served: Served) {
         let bytes = self.object(stream).3;
         let availability = served.availability(self.connection.now());
-        self.served[stream.0 as usize] = Some(served);
+        let curve = served.curve.filter(|_| self.keep_plan);
+        self.served[stream.0 as usize] = Some(Served { curve, ..served });
         self.connection.respond(stream, bytes, availability);
     }
 
@@ -147,7 +151,7 @@ impl Session {
         let start = self.player.start();
         let established = self.connection.established_at();
         let segments = (0..self.streams.len()).filter_map(|i| self.segment(i)).collect();
-        let plan = SessionPlan { requests: self.player.schedule(), served: self.served.into() };
+        let plan = self.keep_plan.then(|| SessionPlan { requests: self.player.schedule(), served: self.served.into() });
         SessionResult {
             viewer: self.viewer,
             title: self.title,

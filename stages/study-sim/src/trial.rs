@@ -92,6 +92,8 @@ pub struct TrialSpec<'a> {
     pub popularity: &'a TitleSampler,
     /// Given: rungs, request times and cache outcomes are those of the plan.
     pub replay: Option<&'a TrialPlan>,
+    /// Whether the sessions keep what happened, for [`TrialResult::plan`].
+    pub keep_plan: bool,
 }
 
 /// Totals of a trial.
@@ -160,9 +162,9 @@ pub struct TrialResult {
 }
 
 impl TrialResult {
-    /// What to replay.
+    /// What to replay; nothing unless the trial kept it ([`TrialSpec::keep_plan`]).
     #[must_use]
-    pub fn plan(&self) -> TrialPlan {
+    pub fn plan(&self) -> Option<TrialPlan> {
         self.sessions.iter().map(|s| s.plan.clone()).collect()
     }
 }
@@ -254,7 +256,7 @@ fn open_session(spec: &TrialSpec<'_>, index: usize) -> Result<Session, PlayerErr
     let config = ConnectionConfig::new(arm.protocol, arm.congestion_control, arm.scheduler, state, &arm.transport);
     let path = LinkPath::new(&spec.edges[viewer.edge].client_link, spec.luck.indexed("viewer", viewer.client));
     let connection = Connection::open(config, path, viewer.arrival);
-    Ok(Session::new((index, viewer.edge, title), content, player, connection, state, arm.session_limit))
+    Ok(Session::new((index, viewer.edge, title), content, player, connection, state, arm.session_limit, spec.keep_plan))
 }
 
 fn count_links(session: &Session, arrival: SimTime, links: &mut [TrialLinks]) {

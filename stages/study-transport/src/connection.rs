@@ -115,6 +115,8 @@ pub struct Connection<P> {
     /// Paced: when the next packet may leave, and the timer that waits for it.
     pace_from: SimTime,
     pace_timer: SimTime,
+    /// Steps since time last moved on.
+    steps_at_once: u32,
     events: VecDeque<AppEvent>,
     again: VecDeque<usize>,
     done: Vec<Delivered>,
@@ -151,6 +153,7 @@ impl<P: Path> Connection<P> {
             amplification: limited.then_some(0),
             pace_from: SimTime::ZERO,
             pace_timer: SimTime::NEVER,
+            steps_at_once: 0,
             events: VecDeque::new(),
             again: VecDeque::new(),
             done: Vec::new(),
@@ -243,6 +246,7 @@ impl<P: Path> Connection<P> {
                 }
                 return None;
             }
+            self.watch(next, timers);
             // A deadline that was passed while it was not armed is due now; time never goes back.
             self.now = self.now.max(next);
             self.stats.events += 1;
@@ -254,6 +258,22 @@ impl<P: Path> Connection<P> {
                 self.on_timers(timers);
             }
         }
+    }
+
+    /// A connection that makes no progress is a mistake of the model: say so instead of running for ever.
+    ///
+    /// # Panics
+    /// After a million steps without a nanosecond of progress.
+    #[inline]
+    fn watch(&mut self, next: SimTime, timers: [SimTime; 6]) {
+        self.steps_at_once = if next > self.now { 0 } else { self.steps_at_once + 1 };
+        assert!(
+            self.steps_at_once < 1_000_000,
+            "the connection makes no progress at {:?}: {} streams, {} bytes in flight, timers {timers:?}",
+            self.now,
+            self.streams.len(),
+            self.recovery.in_flight
+        );
     }
 
     /// What the client saw of a stream; `None` before it is complete.
@@ -287,6 +307,7 @@ impl<P: Path> Connection<P> {
             self.queue.refresh(now);
             self.transmit();
         } else if pace <= now {
+            self.pace_timer = SimTime::NEVER;
             self.transmit();
         }
     }

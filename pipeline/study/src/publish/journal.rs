@@ -173,3 +173,63 @@ pub fn failed(action: &str, path: &Path, error: &std::io::Error) -> Failure {
         _ => failure.help("publish to a folder that you may write to, with `--out DIR`"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(path: &str, bytes: &[u8], modified_ns: u64) -> Line {
+        let digest = Digest::of(bytes);
+        Line {
+            path: path.to_owned(),
+            owner: String::new(),
+            identity: digest,
+            digest,
+            bytes: bytes.len() as u64,
+            modified_ns,
+        }
+    }
+
+    /// Publishes as `publish` does.
+    fn publish(journal: &mut Journal, path: &str, bytes: &[u8]) {
+        let full = journal.folder.join(path);
+        replace(&full, bytes, |meta| journal.announce(line(path, bytes, modified_ns(meta)))).unwrap();
+    }
+
+    #[test]
+    fn what_was_published_is_known_and_what_the_user_wrote_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::read(folder.path());
+        assert_eq!(journal.look("a").unwrap(), Found::Nothing);
+        publish(&mut journal, "a", b"one");
+        assert_eq!(journal.look("a").unwrap(), Found::Current);
+        publish(&mut journal, "a", b"two!");
+        journal.compact().unwrap();
+        let journal = Journal::read(folder.path());
+        assert_eq!(journal.look("a").unwrap(), Found::Current);
+        fs::write(folder.path().join("a"), b"mine").unwrap();
+        assert_eq!(journal.look("a").unwrap(), Found::Foreign(Digest::of(b"mine")));
+        fs::write(folder.path().join("a"), b"two!").unwrap();
+        assert_eq!(journal.look("a").unwrap(), Found::Current, "the same content at another time");
+    }
+
+    #[test]
+    fn after_a_kill_between_line_and_file_the_old_content_still_counts_as_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::read(folder.path());
+        publish(&mut journal, "a", b"old");
+        journal.announce(line("a", b"new", 1)).unwrap();
+        let journal = Journal::read(folder.path());
+        assert_eq!(journal.look("a").unwrap(), Found::Ours(Digest::of(b"old")));
+    }
+
+    #[test]
+    fn a_line_that_was_cut_short_is_skipped() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::read(folder.path());
+        publish(&mut journal, "a", b"one");
+        let text = fs::read_to_string(folder.path().join(NAME)).unwrap();
+        fs::write(folder.path().join(NAME), format!("{text}{}", &text[..20])).unwrap();
+        assert_eq!(Journal::read(folder.path()).look("a").unwrap(), Found::Current);
+    }
+}

@@ -129,6 +129,7 @@ fn wrong_options_are_refused() {
         &["run"],
         &["frobnicate"],
         &["cache", "gc", "--older-than", "long"],
+        &["run", "small.yaml", "--store", "small.yaml"],
     ] {
         let ran = sandbox.study(arguments);
         assert_eq!(ran.code, Some(2), "{arguments:?} {ran:?}");

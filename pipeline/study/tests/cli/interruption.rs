@@ -1,4 +1,4 @@
-//! Ctrl-C, kills, and two runs at once.
+//! Stages that fail, Ctrl-C, kills, and two runs at once.
 
 use crate::sandbox::{Ran, SMALL, Sandbox};
 use std::io::{BufRead, BufReader, Read};
@@ -77,4 +77,20 @@ fn two_runs_on_one_store_at_once_both_succeed() {
         assert_eq!(ran.code, Some(0), "{ran:?}");
     }
     assert_eq!(both[0].digests(), both[1].digests());
+}
+
+#[test]
+fn a_stage_that_fails_gives_4_and_the_rest_goes_on() {
+    let sandbox = Sandbox::new();
+    let film = "  film: { kind: catalog, titles: 1, movie: { file: movie.json } }\n  routing:";
+    sandbox.write("x.yaml", SMALL.replacen("  routing:", film, 1).as_bytes());
+    sandbox.write("movie.json", b"{ \"not\": \"a movie\" }");
+    let ran = sandbox.study(&["run", "x.yaml", "--json"]);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    assert_eq!(ran.nodes_that_are("failed"), ["film"]);
+    assert_eq!(ran.nodes_that_are("executed").len(), 8, "what does not need it goes on: {ran:?}");
+    assert!(ran.stderr.contains("error: `film`: "), "{ran:?}");
+    assert!(!sandbox.path().join("results").exists(), "an incomplete study is not published");
+    let again = sandbox.study(&["run", "x.yaml", "--json"]);
+    assert_eq!((again.code, again.json()["cached"].clone()), (Some(4), 8.into()), "failures are not remembered");
 }

@@ -71,7 +71,11 @@ const CASES: &[(&[&str], &str, &str)] = &[
     (&[], "links.last_mile.loss.gilbert_elliott.loss_in_bad=80 %", "experience"),
     (&[], "links.last_mile.loss.gilbert_elliott.loss_in_good=1 %", "experience"),
     (&[], "links.last_mile.loss.gilbert_elliott.clock=time", "experience"),
-    (&["links.last_mile.loss.gilbert_elliott.clock=time"], "links.last_mile.loss.gilbert_elliott.slot=3 ms", "experience"),
+    (
+        &["links.last_mile.loss.gilbert_elliott.clock=time"],
+        "links.last_mile.loss.gilbert_elliott.slot=3 ms",
+        "experience",
+    ),
     (&[], "arms.h3.protocol=h2", "experience"),
     (&[], "arms.h3.congestion_control=newreno", "experience"),
     (&[], "experience.arms=[h3, h2]", "experience"),
@@ -128,7 +132,11 @@ fn every_accepted_key_changes_some_output() {
     sandbox.write("keys.yaml", WORLD.as_bytes());
     for (first, change, node) in CASES {
         let sets: Vec<&str> = first.iter().chain([change]).copied().collect();
-        assert_ne!(digests(&sandbox, first, node), digests(&sandbox, &sets, node), "`{change}` changes nothing in {node}");
+        assert_ne!(
+            digests(&sandbox, first, node),
+            digests(&sandbox, &sets, node),
+            "`{change}` changes nothing in {node}"
+        );
     }
 }
 
@@ -142,7 +150,8 @@ fn the_list_of_keys_is_complete_for_the_simulator() {
     assert!(found.len() > 20, "{found:?}");
     let covered = |key: &str| CASES.iter().any(|(_, change, _)| change.starts_with(&format!("experience.{key}")));
     // `runs` comes from the top of the study; there is one mode so far.
-    let missing: Vec<&String> = found.iter().filter(|k| !["mode", "runs"].contains(&k.as_str()) && !covered(k)).collect();
+    let missing: Vec<&String> =
+        found.iter().filter(|k| !["mode", "runs"].contains(&k.as_str()) && !covered(k)).collect();
     assert!(missing.is_empty(), "without a case above: {missing:?}");
 }
 
@@ -153,7 +162,9 @@ fn find_simulate(schema: &Value, found: &mut BTreeSet<String>) {
             if let Some(properties) = map.get("properties").and_then(Value::as_object)
                 && ["scheduler", "origin_protocol", "transport", "arms"].iter().all(|k| properties.contains_key(*k))
             {
-                let own = properties.iter().filter(|(k, _)| !["kind", "needs", "like", "matrix", "per_cell"].contains(&k.as_str()));
+                let own = properties
+                    .iter()
+                    .filter(|(k, _)| !["kind", "needs", "like", "matrix", "per_cell"].contains(&k.as_str()));
                 own.for_each(|(key, value)| leaves(key, value, found));
                 return;
             }

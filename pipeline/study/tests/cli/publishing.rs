@@ -119,3 +119,14 @@ fn results_and_store_go_where_they_are_sent() {
     assert!(command.env("STUDY_STORE", "kept").output().unwrap().status.success());
     assert_eq!(sandbox.names(), ["elsewhere", "kept", "small.yaml"]);
 }
+
+#[test]
+fn a_place_that_cannot_be_written_to_loses_nothing() {
+    let sandbox = Sandbox::small();
+    sandbox.write("results", b"a file where the folder would be");
+    let ran = sandbox.study(&["run", "small.yaml"]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(ran.stderr.contains("help: publish to a folder that you may write to"), "{ran:?}");
+    let elsewhere = sandbox.ok(&["run", "small.yaml", "--out", "elsewhere"]);
+    assert!(elsewhere.stderr.contains("executed: 0,"), "{elsewhere:?}");
+}

@@ -62,7 +62,7 @@ fn origin_round_trip_up_means_miss_latency_up_and_hits_still_pay_the_last_mile()
 fn the_leader_of_a_replay_reproduces_its_closed_loop_exactly() {
     let scene = Scene::flagship(12);
     let closed = scene.run(0, Protocol::H2);
-    let plan = closed.plan();
+    let plan = closed.plan().unwrap();
     let replayed = scene.run_with(0, Protocol::H2, Some(&plan));
     let view = |r: &TrialResult| {
         segments(r).map(|s| (s.rung, s.bytes, s.outcome, s.transport, s.buffer, s.stall)).collect::<Vec<_>>()

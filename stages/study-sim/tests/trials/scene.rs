@@ -111,6 +111,7 @@ impl Scene {
             titles: &self.titles,
             popularity: &self.popularity,
             replay,
+            keep_plan: true,
         })
         .unwrap()
     }

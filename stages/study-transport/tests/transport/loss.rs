@@ -97,3 +97,26 @@ fn any_single_loss_is_repaired_and_costs_time() {
         }
     }
 }
+
+#[test]
+fn pacing_spreads_packets_over_the_round_trip_and_always_ends() {
+    let run = |pacing: bool| {
+        let mut config = config(Protocol::H3, CongestionControl::NewReno, 2);
+        config.params.pacing = pacing;
+        let mut stream = SeedPath::root(5).stream("loss");
+        let path = TestPath::new("100 Mbit/s", "50 ms", move |_| stream.happens(0.01));
+        let (reports, connection) = fetch(&config, path, &[3_000_000]);
+        // Longest run of packets that leave the sender back to back, seen as a busy bottleneck.
+        let rate = connection.path.rate;
+        let (mut longest, mut current) = (0, 0);
+        for pair in connection.path.log.windows(2) {
+            let back_to_back = pair[1].0.since(pair[0].0) <= rate.serialization(u64::from(pair[1].1));
+            current = if back_to_back { current + 1 } else { 0 };
+            longest = longest.max(current);
+        }
+        (longest, reports[0].completed)
+    };
+    let ((burst, _), (paced, _)) = (run(false), run(true));
+    // Ten packets of credit after a pause, and the one that follows.
+    assert!(burst > 15 && paced <= 11, "longest burst {burst} packets without pacing, {paced} with it");
+}
