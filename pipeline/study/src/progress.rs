@@ -187,8 +187,11 @@ impl Progress {
     fn estimate(&self) {
         let Mode::Bars { overall, .. } = &self.mode else { return };
         let running = self.running();
-        let message =
-            self.remaining(&running).map_or_else(String::new, |s| format!("about {} left", wording::seconds(s)));
+        let message = match self.remaining(&running) {
+            None => String::new(),
+            Some(left) if left < 1.0 => "under a second left".to_owned(),
+            Some(left) => format!("about {} left", wording::seconds(left)),
+        };
         overall.set_message(message);
     }
 
