@@ -10,7 +10,7 @@ use study_units::{SimDuration, SimTime};
 /// Bytes of an object that have arrived at the edge, over time.
 pub type ArrivalCurve = Arc<[(SimTime, u64)]>;
 
-/// A fetch that takes longer than this has failed; what had arrived by then is all that comes.
+/// A fetch that takes longer than this is cut off; viewers get the rest at that moment, long after they have left.
 const FETCH_LIMIT: SimDuration = SimDuration::from_secs(3_600);
 
 #[derive(Debug)]

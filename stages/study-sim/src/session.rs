@@ -103,15 +103,26 @@ impl Session {
             match self.connection.advance(limit.min(self.deadline)) {
                 Some(AppEvent::RequestArrived(stream)) => return Some(stream),
                 Some(AppEvent::Completed(stream)) => {
-                    let (segment, rung) = self.streams[stream.0 as usize];
-                    let bytes = self.content.sizes(segment)[rung];
-                    self.player.on_complete(self.connection.now(), segment, bytes);
+                    self.complete(stream);
+                    // A filled hole completes several streams at once: the player is asked after the last of them.
+                    while let Some(event) = self.connection.poll() {
+                        match event {
+                            AppEvent::Completed(stream) => self.complete(stream),
+                            AppEvent::RequestArrived(stream) => return Some(stream),
+                        }
+                    }
                 }
                 // Nothing will ever happen again, or the viewer has had enough.
                 None if limit == SimTime::NEVER || self.connection.now() >= self.deadline => return None,
                 None => {}
             }
         }
+    }
+
+    fn complete(&mut self, stream: StreamId) {
+        let (segment, rung) = self.streams[stream.0 as usize];
+        let bytes = self.content.sizes(segment)[rung];
+        self.player.on_complete(self.connection.now(), segment, bytes);
     }
 
     /// Issues what the player wants now; returns when to ask it again.

@@ -7,6 +7,7 @@
 
 use crate::RttEstimator;
 use crate::config::RecoveryRules;
+use crate::recovery::MAX_TIMEOUT;
 use std::collections::VecDeque;
 use study_units::{SimDuration, SimTime};
 
@@ -82,19 +83,22 @@ impl ClientSender {
 
     /// The server has received these transmissions. Fills `again` with the slots to be sent again at once.
     pub fn on_acked(&mut self, now: SimTime, transmissions: impl Iterator<Item = u64>, again: &mut VecDeque<usize>) {
-        let mut newest = None;
+        let (mut newest, mut sample) = (None, None);
         for transmission in transmissions {
             let slot = &mut self.slots[self.transmissions[transmission as usize]];
             if !slot.acked {
                 slot.acked = true;
-                // Karn: only a message that was sent once gives a sample.
+                newest = Some(transmission);
+                // The time of sending is known of the last transmission only.
                 if slot.transmission == transmission {
-                    newest = Some((transmission, slot.sent));
+                    sample = Some(slot.sent);
                 }
             }
         }
-        let Some((transmission, sent)) = newest else { return };
-        self.rtt.update(now.since(sent), SimDuration::ZERO);
+        let Some(transmission) = newest else { return };
+        if let Some(sent) = sample {
+            self.rtt.update(now.since(sent), SimDuration::ZERO);
+        }
         self.backoff = 0;
         while self.slots.get(self.first_open).is_some_and(|s| s.acked) {
             self.first_open += 1;
@@ -120,7 +124,12 @@ impl ClientSender {
         self.transmit(now, slot)
     }
 
-    /// A round-trip sample from outside the messages (the SYN-ACK).
+    /// The latest round trip, once there is one.
+    pub fn latest_rtt(&self) -> Option<SimDuration> {
+        self.rtt.is_known().then(|| self.rtt.latest())
+    }
+
+    /// Whether the server has the message of a slot.
     pub fn is_acked(&self, slot: usize) -> bool {
         self.slots[slot].acked
     }
@@ -131,12 +140,13 @@ impl ClientSender {
             None => SimTime::NEVER,
             Some(sent) => {
                 let base = if self.backoff == 0 { sent } else { now };
-                base + self.timeout() * (1 << self.backoff.min(10))
+                base + (self.timeout() * (1 << self.backoff.min(10))).min(MAX_TIMEOUT)
             }
         };
     }
 
-    fn timeout(&self) -> SimDuration {
+    /// How long to wait for an answer, without backoff.
+    pub fn timeout(&self) -> SimDuration {
         if !self.rtt.is_known() {
             return self.rules.initial_timeout;
         }

@@ -176,6 +176,9 @@ pub struct RecoveryRules {
     pub subtract_ack_delay: bool,
     /// Data of one stream waits for nothing that belongs to another (QUIC).
     pub per_stream: bool,
+    /// A packet that comes before its keys is kept, neither read nor acknowledged (QUIC: 0-RTT before the Initial, Handshake
+    /// before ServerHello, application data before the handshake is complete; RFC 9001 sections 4.1 and 5.7).
+    pub keys_first: bool,
     /// The handshake needs a round trip of its own before TLS (TCP).
     pub transport_handshake: bool,
     /// A server sends at most three times what it received until the client's address is confirmed (RFC 9000 section 8.1).
@@ -230,6 +233,7 @@ impl ConnectionConfig {
                 tail: if tcp { TailProbe::TlpRto } else { TailProbe::Pto },
                 subtract_ack_delay: !tcp,
                 per_stream: !tcp,
+                keys_first: !tcp,
                 transport_handshake: tcp,
                 amplification_limit: !tcp,
                 initial_timeout: SimDuration::from_millis(if tcp { 1_000 } else { 999 }),

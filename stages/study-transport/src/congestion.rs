@@ -44,8 +44,9 @@ pub trait Controller: Send + std::fmt::Debug {
     fn on_ack(&mut self, acked: &Acked<'_>);
     /// A loss began a recovery episode; called once per episode.
     fn on_congestion(&mut self, now: SimTime);
-    /// A retransmission timeout of TCP (RFC 5681 section 3.1): the window falls to one packet.
-    fn on_timeout(&mut self, now: SimTime);
+    /// A retransmission timeout of TCP (RFC 5681 section 3.1): the window falls to one packet. Only the `first` of a row of
+    /// timeouts lowers ssthresh; it is held when the repeated segment is lost again.
+    fn on_timeout(&mut self, now: SimTime, first: bool);
     /// Persistent congestion of QUIC (RFC 9002 section 7.6): the window falls to two packets.
     fn on_persistent_congestion(&mut self, now: SimTime);
     /// The connection was idle longer than its timeout (RFC 5681 section 4.1).

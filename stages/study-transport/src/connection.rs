@@ -20,8 +20,8 @@ use crate::client::{ClientSender, Message};
 use crate::config::ConnectionConfig;
 use crate::lane::Lane;
 use crate::receiver::{Delivered, Inbound, Receiver};
-use crate::recovery::{Probe, Recovery};
-use crate::send_queue::{Availability, ChunkStore, HANDSHAKE, SendQueue};
+use crate::recovery::{MAX_TIMEOUT, Probe, Recovery};
+use crate::send_queue::{Availability, Chunk, ChunkStore, HANDSHAKE, SendQueue};
 use crate::stats::{ConnectionStats, StreamReport};
 use std::collections::VecDeque;
 use study_units::{SimDuration, SimTime};
@@ -108,8 +108,11 @@ pub struct Connection<P> {
     server_next: usize,
     /// The server owes the client an acknowledgement.
     server_owes_ack: bool,
-    /// When a SYN-ACK left that has not been answered, for the server's first round-trip sample.
-    syn_ack_sent: Option<SimTime>,
+    /// Transmissions that came before the Initial: kept, not acknowledged.
+    early: Vec<u64>,
+    /// Packets (number, chunk) that came before their keys.
+    unread: Vec<(u64, u64)>,
+    client_probes: u32,
     /// Bytes the server may still send to an unconfirmed address; `None` when confirmed.
     amplification: Option<u64>,
     /// Paced: when the next packet may leave, and the timer that waits for it.
@@ -149,7 +152,9 @@ impl<P: Path> Connection<P> {
             server_received: Vec::new(),
             server_next: 0,
             server_owes_ack: false,
-            syn_ack_sent: None,
+            early: Vec::new(),
+            unread: Vec::new(),
+            client_probes: 0,
             amplification: limited.then_some(0),
             pace_from: SimTime::ZERO,
             pace_timer: SimTime::NEVER,
@@ -276,6 +281,11 @@ impl<P: Path> Connection<P> {
         );
     }
 
+    /// The next event that has happened already, without simulating further.
+    pub fn poll(&mut self) -> Option<AppEvent> {
+        self.events.pop_front()
+    }
+
     /// What the client saw of a stream; `None` before it is complete.
     #[must_use]
     pub fn report(&self, stream: StreamId) -> Option<StreamReport> {
@@ -301,8 +311,7 @@ impl<P: Path> Connection<P> {
             self.client.on_timer(now, &mut self.again);
             self.repeat_messages();
         } else if probe <= now {
-            self.send_ack();
-            self.client_probe = now + self.config.rules.initial_timeout;
+            self.send_client_probe();
         } else if wake <= now {
             self.queue.refresh(now);
             self.transmit();
@@ -328,23 +337,65 @@ impl<P: Path> Connection<P> {
             self.send_message(Message::Hello);
             self.flush_requests();
         }
+        if self.established_at == SimTime::NEVER && self.config.rules.amplification_limit {
+            self.client_probes = 0;
+            self.client_probe = self.now + self.client.timeout();
+        }
         if let Down::Data { number, chunk, .. } = packet {
-            let ack_now = self.receiver.on_packet(self.now, number, chunk, &mut self.chunks, &mut self.done);
-            if self.established_at == SimTime::NEVER && self.config.rules.amplification_limit {
-                self.client_probe = self.now + self.config.rules.initial_timeout;
+            if self.lacks_keys(chunk) {
+                self.unread.push((number, chunk));
+                return;
             }
-            let mut done = std::mem::take(&mut self.done);
-            for delivered in done.drain(..) {
-                match delivered {
-                    Delivered::Handshake => self.establish(),
-                    Delivered::Completed(stream) => self.events.push_back(AppEvent::Completed(StreamId(stream))),
+            self.read(number, chunk);
+            // What waited for the keys that this packet brought.
+            for (number, chunk) in std::mem::take(&mut self.unread) {
+                if self.lacks_keys(chunk) {
+                    self.unread.push((number, chunk));
+                } else {
+                    self.read(number, chunk);
                 }
             }
-            self.done = done;
-            if ack_now {
-                self.send_ack();
+        }
+    }
+
+    /// Whether a packet cannot be read yet: chunk 0 carries ServerHello, the handshake's end brings the last keys.
+    fn lacks_keys(&self, chunk: u64) -> bool {
+        if !self.config.rules.keys_first || self.established_at != SimTime::NEVER {
+            return false;
+        }
+        if self.is_handshake(chunk) {
+            chunk != 0 && self.chunks.get(0).is_some_and(|first| !first.received)
+        } else {
+            true
+        }
+    }
+
+    fn is_handshake(&self, chunk: u64) -> bool {
+        self.chunks.get(chunk).is_some_and(Chunk::is_handshake)
+    }
+
+    fn read(&mut self, number: u64, chunk: u64) {
+        let ack_now = self.receiver.on_packet(self.now, number, chunk, &mut self.chunks, &mut self.done);
+        let mut done = std::mem::take(&mut self.done);
+        for delivered in done.drain(..) {
+            match delivered {
+                Delivered::Handshake => self.establish(),
+                Delivered::Completed(stream) => self.events.push_back(AppEvent::Completed(StreamId(stream))),
             }
         }
+        self.done = done;
+        if ack_now {
+            self.send_ack();
+        }
+    }
+
+    /// RFC 9002 section 6.2.2.1: until the handshake is complete the client never stops asking, so that a server at its
+    /// limit gets budget; before it has read anything the packet is a padded Initial.
+    fn send_client_probe(&mut self) {
+        let bytes = if self.receiver.log_end() == 0 { self.config.wire.first_client } else { self.config.wire.ack };
+        self.put_up(None, bytes);
+        self.client_probes += 1;
+        self.client_probe = self.now + (self.client.timeout() * (1 << self.client_probes.min(10))).min(MAX_TIMEOUT);
     }
 
     fn establish(&mut self) {
@@ -390,6 +441,10 @@ impl<P: Path> Connection<P> {
             Some(Message::Hello) => wire.client_header + wire.hello,
             Some(Message::Request(_)) => wire.client_header + self.config.params.request.get() as u32,
         };
+        self.put_up(message, bytes);
+    }
+
+    fn put_up(&mut self, message: Option<(usize, u64)>, bytes: u32) {
         let (log_end, held) = self.receiver.ack_sent(self.now);
         self.stats.client_packets += 1;
         if let Some(at) = self.path.send_up(self.now, bytes) {
@@ -423,14 +478,17 @@ impl<P: Path> Connection<P> {
     }
 
     fn on_message(&mut self, slot: usize, transmission: u64) {
-        self.server_log.push(transmission);
-        self.server_owes_ack = true;
         if self.server_received.len() <= slot {
             self.server_received.resize(slot + 1, false);
         }
+        if self.config.rules.keys_first && slot != 0 && !self.server_received[0] {
+            self.server_received[slot] = true;
+            self.early.push(transmission);
+            return;
+        }
+        self.server_log.push(transmission);
+        self.server_owes_ack = true;
         if self.server_received[slot] {
-            // A SYN-ACK that was repeated gives no round-trip sample (Karn).
-            self.syn_ack_sent = None;
             return;
         }
         self.server_received[slot] = true;
@@ -452,6 +510,7 @@ impl<P: Path> Connection<P> {
 
     /// QUIC: the Initial has come, so everything that came before it can be read.
     fn deliver_buffered(&mut self) {
+        self.server_log.append(&mut self.early);
         for slot in self.server_next..self.server_received.len() {
             if self.server_received[slot] {
                 self.on_client_message(self.client.message(slot));
@@ -462,10 +521,12 @@ impl<P: Path> Connection<P> {
 
     fn on_client_message(&mut self, message: Message) {
         match message {
-            Message::Syn => self.syn_ack_sent = Some(self.now),
+            // The SYN-ACK is the acknowledgement that the server owes.
+            Message::Syn => {}
             Message::Hello => {
-                if let Some(sent) = self.syn_ack_sent.take() {
-                    self.recovery.rtt.update(self.now.since(sent), SimDuration::ZERO);
+                // TCP's third handshake packet gives the server a sample: the client's of its SYN, by symmetry.
+                if let Some(rtt) = self.client.latest_rtt().filter(|_| self.config.rules.transport_handshake) {
+                    self.recovery.rtt.update(rtt, SimDuration::ZERO);
                 }
                 let chain = if self.config.session == SessionState::Cold {
                     self.config.params.certificate_chain.get()
@@ -495,8 +556,7 @@ impl<P: Path> Connection<P> {
                 self.recovery.window_limited = true;
                 break;
             }
-            let next = self.queue.next_handshake().unwrap_or(mss) + u64::from(self.config.wire.header);
-            if self.amplification.is_some_and(|budget| budget < next) {
+            if self.limited_by_amplification() {
                 break;
             }
             if self.held_by_pacing() {
@@ -534,7 +594,7 @@ impl<P: Path> Connection<P> {
         let interval = (u128::from(srtt) * u128::from(mss) * 4
             / 5
             / u128::from(self.recovery.controller.window().max(mss))) as u64;
-        let earliest = self.now.as_nanos().saturating_sub(interval * PACING_BURST);
+        let earliest = self.now.as_nanos().saturating_sub(interval * (PACING_BURST - 1));
         self.pace_from = SimTime::from_nanos(self.pace_from.as_nanos().max(earliest) + interval);
     }
 
@@ -569,8 +629,7 @@ impl<P: Path> Connection<P> {
     fn send_chunk(&mut self, chunk: u64) {
         let Some(content) = self.chunks.get(chunk) else { return };
         let wire = &self.config.wire;
-        let handshake = content.pieces().iter().any(|p| p.stream == HANDSHAKE);
-        let bytes = match (wire.oracle, handshake) {
+        let bytes = match (wire.oracle, content.is_handshake()) {
             (true, true) => 0,
             (true, false) => wire.header + wire.payload,
             (false, _) => wire.header + content.size,
@@ -597,11 +656,14 @@ impl<P: Path> Connection<P> {
         }
     }
 
+    fn limited_by_amplification(&self) -> bool {
+        let payload = u64::from(self.config.wire.payload);
+        let next = self.queue.next_handshake().unwrap_or(payload) + u64::from(self.config.wire.header);
+        self.amplification.is_some_and(|budget| budget < next)
+    }
+
     fn on_recovery_timer(&mut self) {
-        if self
-            .amplification
-            .is_some_and(|budget| budget < u64::from(self.config.wire.payload + self.config.wire.header))
-        {
+        if self.limited_by_amplification() {
             // RFC 9002 section 6.2.2.1: nothing may be sent before the client is heard of; its packet arms the timer anew.
             self.recovery.timer = SimTime::NEVER;
             return;
@@ -613,10 +675,15 @@ impl<P: Path> Connection<P> {
                     .filter(|c| self.chunks.get(*c).is_some_and(|x| !x.acked))
                     .take(packets as usize)
                     .collect();
-                for i in 0..packets as usize {
-                    if !self.send_new()
-                        && let Some(&chunk) = oldest.get(i)
-                    {
+                let mut oldest = oldest.into_iter().peekable();
+                for _ in 0..packets {
+                    if self.limited_by_amplification() {
+                        break;
+                    }
+                    // Without the handshake the client can read nothing new.
+                    let handshake = oldest.peek().is_some_and(|chunk| self.is_handshake(*chunk));
+                    let sent = self.send_lost() || (!handshake && self.send_new());
+                    if !sent && let Some(chunk) = oldest.next() {
                         self.count_loss(chunk);
                         self.send_chunk(chunk);
                     }

@@ -9,7 +9,7 @@
 //! | TCP sender infers which transmission arrived from timestamps and DSACK | knows it exactly | fewer spurious retransmissions in a row |
 
 use crate::config::AckPolicy;
-use crate::send_queue::{ChunkStore, HANDSHAKE, Piece};
+use crate::send_queue::{Chunk, ChunkStore, HANDSHAKE, Piece};
 use std::collections::VecDeque;
 use study_units::{SimDuration, SimTime};
 
@@ -57,9 +57,9 @@ pub struct Receiver {
     log_base: u64,
     largest: Option<u64>,
     unacked: u32,
-    /// When an acknowledgement is due, and since when it has been.
+    /// When an acknowledgement is due, and when the packet with the largest number came.
     pub ack_at: SimTime,
-    oldest_unacked: SimTime,
+    largest_at: SimTime,
     /// First chunk that has not been delivered in order (TCP).
     next_chunk: u64,
     /// Highest chunk that has arrived, plus one.
@@ -80,7 +80,7 @@ impl Receiver {
             largest: None,
             unacked: 0,
             ack_at: SimTime::NEVER,
-            oldest_unacked: SimTime::NEVER,
+            largest_at: SimTime::NEVER,
             next_chunk: 0,
             highest_chunk: 0,
             handshake: Inbound::new(),
@@ -115,20 +115,25 @@ impl Receiver {
     ) -> bool {
         self.log.push_back((number, chunk));
         let in_order = self.largest.is_none_or(|l| number == l + 1);
-        self.largest = Some(self.largest.map_or(number, |l| l.max(number)));
+        if self.largest.is_none_or(|l| number > l) {
+            (self.largest, self.largest_at) = (Some(number), now);
+        }
+        let was_hole = self.next_chunk < self.highest_chunk;
         let mut handshake = false;
         if let Some(content) = chunks.get_mut(chunk).filter(|c| !c.received) {
             content.received = true;
             let content = *content;
             self.highest_chunk = self.highest_chunk.max(chunk + 1);
-            handshake = content.pieces().iter().any(|p| p.stream == HANDSHAKE);
+            handshake = content.is_handshake();
             content.pieces().iter().for_each(|piece| self.arrive(now, *piece));
             if self.per_stream {
                 content.pieces().iter().for_each(|piece| self.deliver(now, *piece, done));
             }
         }
         self.close_gaps(now, chunks, done);
-        self.schedule_ack(now, in_order, handshake)
+        // RFC 5681 section 4.2: at once while something is missing, and for what fills the gap.
+        let hole = self.policy.immediate_while_hole && (was_hole || self.next_chunk < self.highest_chunk);
+        self.schedule_ack(now, in_order && !hole && !handshake)
     }
 
     /// Moves past everything that has arrived without a gap; one byte stream (TCP) is delivered on the way.
@@ -136,6 +141,7 @@ impl Receiver {
         // A chunk that the store no longer knows was acknowledged, so it was delivered.
         self.next_chunk = self.next_chunk.max(chunks.oldest());
         while let Some(content) = chunks.get(self.next_chunk).filter(|c| c.received) {
+            self.extend_curve(now, content);
             if !self.per_stream {
                 content.pieces().iter().for_each(|piece| self.deliver(now, *piece, done));
             }
@@ -154,7 +160,6 @@ impl Receiver {
     fn deliver(&mut self, now: SimTime, piece: Piece, done: &mut Vec<Delivered>) {
         let stream = self.stream(piece.stream);
         stream.delivered += u64::from(piece.bytes);
-        let delivered = stream.delivered;
         if piece.first {
             stream.first_byte = now;
         }
@@ -166,12 +171,17 @@ impl Receiver {
                 Delivered::Completed(piece.stream)
             });
         }
-        if piece.stream != HANDSHAKE
-            && let Some(curve) = &mut self.curve
-        {
-            match curve.last_mut() {
-                Some((at, bytes)) if *at == now => *bytes = delivered,
-                _ => curve.push((now, delivered)),
+    }
+
+    /// Bytes without a gap before them, over time: of one response at a time, so chunk order is stream order.
+    fn extend_curve(&mut self, now: SimTime, chunk: &Chunk) {
+        let Some(curve) = &mut self.curve else { return };
+        let new: u64 = chunk.pieces().iter().filter(|p| p.stream != HANDSHAKE).map(|p| u64::from(p.bytes)).sum();
+        match curve.last_mut() {
+            Some((at, bytes)) if *at == now => *bytes += new,
+            last => {
+                let before = last.map_or(0, |(_, bytes)| *bytes);
+                curve.push((now, before + new));
             }
         }
     }
@@ -180,22 +190,18 @@ impl Receiver {
         if stream == HANDSHAKE { &mut self.handshake } else { &mut self.streams[stream as usize] }
     }
 
-    fn schedule_ack(&mut self, now: SimTime, in_order: bool, handshake: bool) -> bool {
-        if self.unacked == 0 {
-            self.oldest_unacked = now;
-        }
+    fn schedule_ack(&mut self, now: SimTime, may_wait: bool) -> bool {
         self.unacked += 1;
-        let hole = self.policy.immediate_while_hole && self.next_chunk < self.highest_chunk;
-        if self.unacked >= self.policy.every || !in_order || hole || handshake {
+        if self.unacked >= self.policy.every || !may_wait {
             return true;
         }
         self.ack_at = self.ack_at.min(now + self.policy.max_delay);
         false
     }
 
-    /// An acknowledgement leaves: end of the log, and how long the oldest packet in it has been held.
+    /// An acknowledgement leaves: end of the log, and how long the largest packet in it has been held (RFC 9000 section 13.2.5).
     pub fn ack_sent(&mut self, now: SimTime) -> (u64, SimDuration) {
-        let held = if self.unacked == 0 { SimDuration::ZERO } else { now.since(self.oldest_unacked) };
+        let held = if self.unacked == 0 { SimDuration::ZERO } else { now.since(self.largest_at) };
         self.unacked = 0;
         self.ack_at = SimTime::NEVER;
         (self.log_end(), held)

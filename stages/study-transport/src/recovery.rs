@@ -22,9 +22,12 @@ use crate::rtt::RttEstimator;
 use crate::send_queue::ChunkStore;
 use crate::stats::ConnectionStats;
 use std::collections::VecDeque;
+use std::ops::Range;
 use study_units::{SimDuration, SimTime};
 
 const PACKET_THRESHOLD: u64 = 3;
+/// RFC 6298 section 2.5: an upper bound of at least 60 s; for both protocols, so that none waits longer.
+pub const MAX_TIMEOUT: SimDuration = SimDuration::from_secs(60);
 /// RFC 8985 section 7.2: worst-case delay of an acknowledgement for a single packet in flight.
 const WORST_ACK_DELAY: SimDuration = SimDuration::from_millis(200);
 
@@ -89,6 +92,10 @@ pub struct Recovery {
     backoff: u32,
     probe_sent: bool,
     reordering_seen: bool,
+    /// Numbers that were still in flight when everything was last acknowledged.
+    settled: Range<u64>,
+    /// When the round-trip time was first known: persistent congestion looks at nothing older (RFC 9002 section 7.6.2).
+    first_sample: SimTime,
     /// Chunks to be sent again, oldest first.
     pub lost: VecDeque<u64>,
     pub window_limited: bool,
@@ -120,6 +127,8 @@ impl Recovery {
             backoff: 0,
             probe_sent: false,
             reordering_seen: false,
+            settled: 0..0,
+            first_sample: SimTime::NEVER,
             lost: VecDeque::new(),
             window_limited: false,
             fast_retransmit: false,
@@ -168,13 +177,11 @@ impl Recovery {
                 content.acked = true;
             }
             let Some(sent) = number.checked_sub(self.base).and_then(|i| self.sent.get_mut(i as usize)) else {
-                stats.spurious += 1;
-                self.reordering_seen = true;
+                stats.spurious += u64::from(!self.settled.contains(&number));
                 continue;
             };
             if sent.state == State::Lost {
                 stats.spurious += 1;
-                self.reordering_seen = true;
             } else {
                 self.in_flight -= u64::from(sent.size);
                 self.packets_in_flight -= 1;
@@ -196,9 +203,6 @@ impl Recovery {
         self.probe_sent = false;
         self.sample_rtt(now, held, newest, earliest, stats);
         chunks.prune();
-        if chunks.oldest() == chunks.end() {
-            self.settle_duplicates();
-        }
         self.end_episode(now, chunks, stats);
         let grows = !matches!(self.episode, Episode::Recovery(_));
         if acked_bytes > 0 && grows {
@@ -213,12 +217,19 @@ impl Recovery {
             self.controller.on_ack(&acked);
         }
         self.detect_losses(now, chunks, stats);
+        if chunks.oldest() == chunks.end() {
+            // Last, because a tail that a probe repaired is a loss like any other (RFC 8985 section 7.4).
+            self.settle_duplicates();
+            self.end_episode(now, chunks, stats);
+        }
     }
 
     /// Everything is acknowledged; what is still in flight carries nothing new. Without this, a lost duplicate would be
     /// waited for without end (a QUIC sender would ask for it with a PING).
     fn settle_duplicates(&mut self) {
-        self.base += self.sent.len() as u64;
+        let end = self.base + self.sent.len() as u64;
+        self.settled = self.base..end;
+        self.base = end;
         self.sent.clear();
         (self.in_flight, self.packets_in_flight, self.loss_time) = (0, 0, SimTime::NEVER);
         self.lost.clear();
@@ -245,6 +256,7 @@ impl Recovery {
         } else {
             (now.since(earliest.unwrap_or(sent)), 0)
         };
+        self.first_sample = self.first_sample.min(now);
         self.rtt.update(sample, SimDuration::from_nanos(delay));
         stats.rtt.record(now.since(sent));
     }
@@ -318,7 +330,9 @@ impl Recovery {
             if by_number || sent.at + wait <= now {
                 self.declare_lost(i, chunks, stats);
                 newest_lost = Some(sent.at);
-                span = span.max(sent.at.since(*oldest_lost.get_or_insert(sent.at)));
+                if sent.at > self.first_sample {
+                    span = span.max(sent.at.since(*oldest_lost.get_or_insert(sent.at)));
+                }
             } else {
                 self.loss_time = self.loss_time.min(sent.at + wait);
             }
@@ -364,6 +378,7 @@ impl Recovery {
             let period = (self.probe_period() + self.peer_ack_delay) * 3;
             if span > period {
                 self.controller.on_persistent_congestion(now);
+                self.recovery_start = None;
             }
         }
     }
@@ -401,7 +416,7 @@ impl Recovery {
             self.timer = SimTime::NEVER;
             return;
         }
-        let timeout = self.timeout() * (1 << self.backoff.min(12));
+        let timeout = (self.timeout() * (1 << self.backoff.min(12))).min(MAX_TIMEOUT);
         self.timer = match self.rules.tail {
             TailProbe::Pto => self.last_sent + timeout,
             TailProbe::TlpRto => {
@@ -453,7 +468,7 @@ impl Recovery {
                 }
                 self.requeue_unacked(chunks);
                 self.drop_settled();
-                self.controller.on_timeout(now);
+                self.controller.on_timeout(now, self.backoff == 1);
                 self.episode = Episode::Loss(chunks.end());
                 self.next_episode = false;
                 Probe::None

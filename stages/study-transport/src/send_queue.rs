@@ -108,6 +108,7 @@ impl SendQueue {
         let total = total.max(1);
         let (curve, ready) = match availability {
             Availability::Full => (Vec::new(), total),
+            Availability::Curve(curve) if curve.is_empty() => (curve, total),
             Availability::Curve(curve) => (curve, 0),
         };
         let index = stream as usize;
@@ -229,6 +230,10 @@ impl Chunk {
         self.pieces[self.used as usize] = Piece { stream, bytes: bytes as u32, first };
         self.used += 1;
         self.size += bytes as u32;
+    }
+    /// Whether it carries messages of the server's handshake.
+    pub fn is_handshake(&self) -> bool {
+        self.pieces().iter().any(|p| p.stream == HANDSHAKE)
     }
     /// The pieces in use.
     pub fn pieces(&self) -> &[Piece] {

@@ -133,8 +133,11 @@ impl Controller for Cubic {
         self.reduce();
         self.window = self.ssthresh;
     }
-    fn on_timeout(&mut self, _now: SimTime) {
-        self.reduce();
+    fn on_timeout(&mut self, _now: SimTime, first: bool) {
+        if first {
+            self.reduce();
+        }
+        self.epoch = None;
         self.window = 1.0;
         // Section 4.8: the next congestion avoidance starts with K = 0 at the window it begins with.
         self.w_max = 0.0;
@@ -142,6 +145,8 @@ impl Controller for Cubic {
     fn on_persistent_congestion(&mut self, _now: SimTime) {
         self.window = 2.0;
         self.epoch = None;
+        // As after a timeout.
+        self.w_max = 0.0;
     }
     fn on_idle_restart(&mut self, _now: SimTime) {
         self.window = self.window.min(self.initial);

@@ -28,7 +28,7 @@ impl Controller for Fixed {
     }
     fn on_ack(&mut self, _acked: &Acked<'_>) {}
     fn on_congestion(&mut self, _now: SimTime) {}
-    fn on_timeout(&mut self, _now: SimTime) {}
+    fn on_timeout(&mut self, _now: SimTime, _first: bool) {}
     fn on_persistent_congestion(&mut self, _now: SimTime) {}
     fn on_idle_restart(&mut self, _now: SimTime) {}
 }

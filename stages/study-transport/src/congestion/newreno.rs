@@ -67,8 +67,10 @@ impl Controller for NewReno {
         self.ssthresh = self.window;
         self.credit = 0;
     }
-    fn on_timeout(&mut self, _now: SimTime) {
-        self.ssthresh = (self.window / 2).max(2 * self.mss);
+    fn on_timeout(&mut self, _now: SimTime, first: bool) {
+        if first {
+            self.ssthresh = (self.window / 2).max(2 * self.mss);
+        }
         self.window = self.mss;
         self.credit = 0;
     }
