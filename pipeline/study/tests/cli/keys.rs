@@ -89,7 +89,8 @@ const CASES: &[(&[&str], &str, &str)] = &[
     (&[], "experience.player.abr=bba", "experience"),
     (&[], "experience.player.prefetch=3", "experience"),
     (&[], "experience.player.startup_threshold=8 s", "experience"),
-    (&["experience.player.abr=bba"], "experience.player.rebuffer_threshold=12 s", "experience"),
+    // A rung that the link cannot carry, so that it stalls for certain.
+    (&["experience.player.decisions={ fixed_rung: 4 }"], "experience.player.rebuffer_threshold=12 s", "experience"),
     (&[], "experience.player.max_buffer=12 s", "experience"),
     (&[], "experience.player.decisions={ replay: h2 }", "experience"),
     (&[], "experience.player.decisions={ fixed_rung: 2 }", "experience"),
