@@ -260,7 +260,7 @@ pub enum CacheCommand {
     /// How much is stored
     Stats(CacheArgs),
     /// Read everything and compare digests
-    Verify(CacheArgs),
+    Verify(VerifyArgs),
     /// Remove what is not needed any more
     Gc(GcArgs),
 }
@@ -273,6 +273,16 @@ pub struct CacheArgs {
     /// One JSON document on stdout
     #[arg(long)]
     pub json: bool,
+}
+
+/// `cache verify`.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    #[command(flatten)]
+    pub cache: CacheArgs,
+    /// Set aside what cannot be trusted, so that the next run makes it anew
+    #[arg(long)]
+    pub repair: bool,
 }
 
 /// `cache gc`.

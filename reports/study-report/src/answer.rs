@@ -146,7 +146,7 @@ pub fn sentence(effect: &Effect) -> String {
             flipped_interval(effect)
         ),
         Reading::Mixed => format!(
-            "{what}{cell}: the evidence is mixed; with {b} it is estimated {} than with {a} ({}), but the sign-flip test over {} runs gives p = {}.",
+            "{what}{cell}: the evidence is mixed; with {b} it is estimated {} than with {a} ({}), but the sign-flip test over {} runs, adjusted for the other statistics, gives p = {}.",
             amount(effect),
             flipped_interval(effect),
             effect.clusters,
@@ -362,7 +362,10 @@ mod tests {
     fn interval_and_test_that_disagree_are_mixed_evidence() {
         let text = sentence(&Effect { p_adjusted: Some(0.5), clusters: 2, ..improvement(0.2, 0.1, 0.3) });
         assert!(text.contains("the evidence is mixed"), "{text}");
-        assert!(text.ends_with("the sign-flip test over 2 runs gives p = 0.50."), "{text}");
+        assert!(
+            text.ends_with("the sign-flip test over 2 runs, adjusted for the other statistics, gives p = 0.50."),
+            "{text}"
+        );
     }
 
     #[test]

@@ -36,8 +36,8 @@ pub struct ClientSender {
     slots: Vec<Slot>,
     /// Slots below this one are acknowledged.
     first_open: usize,
-    /// Slot of each transmission, by its number.
-    transmissions: Vec<usize>,
+    /// Slot and time of each transmission, by its number: an answer tells which one it answers (TCP by its timestamp).
+    transmissions: Vec<(usize, SimTime)>,
     backoff: u32,
     rtt: RttEstimator,
     rules: RecoveryRules,
@@ -69,7 +69,7 @@ impl ClientSender {
 
     fn transmit(&mut self, now: SimTime, slot: usize) -> u64 {
         let transmission = self.transmissions.len() as u64;
-        self.transmissions.push(slot);
+        self.transmissions.push((slot, now));
         self.slots[slot].sent = now;
         self.slots[slot].transmission = transmission;
         self.arm(now);
@@ -85,14 +85,11 @@ impl ClientSender {
     pub fn on_acked(&mut self, now: SimTime, transmissions: impl Iterator<Item = u64>, again: &mut VecDeque<usize>) {
         let (mut newest, mut sample) = (None, None);
         for transmission in transmissions {
-            let slot = &mut self.slots[self.transmissions[transmission as usize]];
+            let (slot, sent) = self.transmissions[transmission as usize];
+            let slot = &mut self.slots[slot];
             if !slot.acked {
                 slot.acked = true;
-                newest = Some(transmission);
-                // The time of sending is known of the last transmission only.
-                if slot.transmission == transmission {
-                    sample = Some(slot.sent);
-                }
+                (newest, sample) = (Some(transmission), Some(sent));
             }
         }
         let Some(transmission) = newest else { return };

@@ -1,6 +1,6 @@
 //! `study cache`: the store.
 
-use crate::args::{CacheArgs, CacheCommand, GcArgs, StoreArgs};
+use crate::args::{CacheArgs, CacheCommand, GcArgs, StoreArgs, VerifyArgs};
 use crate::exit::{Exit, Failure};
 use crate::load::SCHEMA_VERSION;
 use crate::terminal::{Terminal, to_stdout};
@@ -58,8 +58,9 @@ fn stats(args: &CacheArgs, terminal: &Terminal) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn verify(args: &CacheArgs, terminal: &Terminal) -> Result<Exit, Failure> {
-    let report = existing(&args.store, terminal)?.map(|store| store.verify()).transpose()?;
+fn verify(VerifyArgs { cache: args, repair }: &VerifyArgs, terminal: &Terminal) -> Result<Exit, Failure> {
+    let look = |store: Store| if *repair { store.repair() } else { store.verify() };
+    let report = existing(&args.store, terminal)?.map(look).transpose()?;
     if args.json {
         print_json("verify", report.as_ref())?;
     }
@@ -78,8 +79,9 @@ fn verify(args: &CacheArgs, terminal: &Terminal) -> Result<Exit, Failure> {
     }
     match report.bad.len() {
         0 => Ok(Exit::Ok),
+        _ if *repair => Ok(Exit::Ok),
         n => Err(Failure::new(Exit::Corrupt, format!("{} in the store cannot be trusted", wording::count(n, "file")))
-            .help("run the study again: what is missing or corrupt is made anew")),
+            .help("run `study cache verify --repair` and the study again: what was set aside is made anew")),
     }
 }
 

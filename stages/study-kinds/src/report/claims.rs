@@ -84,12 +84,20 @@ impl Serialize for Expectation {
     }
 }
 
+/// The stage that a claim is about; a name that the study does not have would silently switch the claim off.
+fn decode_stage(node: &Node, cx: &mut Cx<'_>) -> Option<String> {
+    if cx.section("stages").is_some() {
+        cx.lookup("stages", node)?;
+    }
+    String::decode(node, cx)
+}
+
 /// Reads a claim.
 pub(super) fn decode(node: &Node, cx: &mut Cx<'_>) -> Option<Claim> {
     let mut map = MapReader::new(node, cx)?;
     let id = map.required("id");
     let statement = map.required("statement");
-    let of = map.required("of");
+    let of = map.required_node("of").and_then(|n| decode_stage(n, map.cx));
     let cell = map.or("where", BTreeMap::new);
     let metric = map.required_node("metric").and_then(|n| decode_metric(n, map.cx));
     let stat = map.required_node("stat").and_then(|n| decode_stat(n, map.cx));

@@ -95,7 +95,8 @@ impl TrialFrames {
             int(u64::from(s.stall_count)),
             us(s.stall),
             ms(s.played),
-            Cell::Float(s.stall_ratio()),
+            // A session that never played has no share of stalls; 0 would reward an arm that delivers nothing.
+            s.startup.map_or(Cell::Null, |_| Cell::Float(s.stall_ratio())),
             s.mean_bitrate_kbit_s.map_or(Cell::Null, Cell::Float),
             int(u64::from(s.switches)),
             ratio(hits),
@@ -234,7 +235,7 @@ const SESSIONS: &[(&str, ColumnType, &str, &str)] = &[
     ("stall_count", Int, "", "stalls after playback had started"),
     ("stall_us", Int, "us", "length of all stalls"),
     ("played_ms", Int, "ms", "play time"),
-    ("stall_ratio", Float, "1", "stall time / (stall time + play time)"),
+    ("stall_ratio", Float, "1", "stall time / (stall time + play time); null when playback never started"),
     ("mean_bitrate_kbit_s", Float, "kbit/s", "nominal bitrate weighted by play time"),
     ("switches", Int, "", "segments at another rung than the one before"),
     ("hit_ratio", Float, "1", "share of segments that the edge had"),

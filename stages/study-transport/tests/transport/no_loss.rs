@@ -104,3 +104,23 @@ fn acknowledgement_policy_is_what_it_says() {
         AckPolicy { every: 1, max_delay: SimDuration::from_millis(25), immediate_while_hole: false }
     );
 }
+
+#[test]
+fn round_trips_beyond_the_initial_timeout_still_differ_by_the_handshake_only() {
+    for rtt in ["500 ms", "1500 ms", "2 s", "10 s"] {
+        let run = |protocol| {
+            let config = ConnectionConfig::new(
+                protocol,
+                CongestionControl::Cubic,
+                Scheduler::RoundRobin,
+                SessionState::Cold,
+                &params(),
+            );
+            let (reports, connection) = fetch(&config, TestPath::new("10 Gbit/s", rtt, |_| false), &[60_000]);
+            let one_way = connection.path.one_way;
+            reports[0].completed.as_secs_f64() / (2.0 * one_way.as_secs_f64())
+        };
+        let (h2, h3) = (run(Protocol::H2), run(Protocol::H3));
+        assert!(h2 < 8.5 && h3 < 7.5 && (h2 - h3 - 1.0).abs() < 0.6, "{rtt}: {h2} and {h3} round trips");
+    }
+}
