@@ -6,3 +6,4 @@ mod loss;
 mod no_loss;
 mod reference;
 mod support;
+mod tail;
