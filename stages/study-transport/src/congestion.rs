@@ -3,6 +3,7 @@
 //! A controller sees acknowledged bytes, congestion events and timeouts, and says how many bytes may be in flight. All
 //! sizes are payload bytes; `mss` is the payload of a full packet.
 
+mod bbr_v1;
 mod cubic;
 mod fixed;
 mod newreno;
@@ -10,8 +11,9 @@ mod slow_start;
 
 use crate::RttEstimator;
 use study_tree::choices;
-use study_units::SimTime;
+use study_units::{SimDuration, SimTime};
 
+pub use bbr_v1::BbrV1;
 pub use cubic::Cubic;
 pub use fixed::Fixed;
 pub use newreno::NewReno;
@@ -34,6 +36,29 @@ pub struct Acked<'a> {
     pub next: u64,
 }
 
+/// One acknowledgement as a measurement of the path, also during recovery (draft-cheng-iccrg-delivery-rate-estimation).
+#[derive(Debug, Clone, Copy)]
+pub struct Delivery {
+    /// When it arrived.
+    pub now: SimTime,
+    /// Newly acknowledged bytes.
+    pub bytes: u64,
+    /// Bytes per second over the flight of the newest packet that it acknowledges; `None` over no time.
+    pub rate: Option<f64>,
+    /// Whether the application held the sender back when that packet left.
+    pub application_limited: bool,
+    /// Bytes delivered so far.
+    pub delivered: u64,
+    /// Bytes that had been delivered when that packet left.
+    pub prior_delivered: u64,
+    /// Bytes still in flight.
+    pub in_flight: u64,
+    /// Round trip of that packet.
+    pub rtt: SimDuration,
+    /// Whether packets were declared lost since the acknowledgement before.
+    pub lost: bool,
+}
+
 /// A congestion controller.
 pub trait Controller: Send + std::fmt::Debug {
     /// Bytes that may be in flight.
@@ -42,6 +67,12 @@ pub trait Controller: Send + std::fmt::Debug {
     fn ssthresh(&self) -> u64;
     /// Data was acknowledged.
     fn on_ack(&mut self, acked: &Acked<'_>);
+    /// Data was acknowledged, in recovery or not: for controllers that measure the path.
+    fn on_delivery(&mut self, _delivery: &Delivery) {}
+    /// Bytes per second at which packets are to leave, for controllers that say so; they are paced whatever `pacing` says.
+    fn pacing_rate(&self) -> Option<f64> {
+        None
+    }
     /// A loss began a recovery episode; called once per episode.
     fn on_congestion(&mut self, now: SimTime);
     /// A retransmission timeout of TCP (RFC 5681 section 3.1): the window falls to one packet. Only the `first` of a row of
@@ -60,6 +91,8 @@ choices! {
         NewReno = "newreno",
         /// CUBIC (RFC 9438).
         Cubic = "cubic",
+        /// BBR, first version (what Linux calls `bbr`).
+        BbrV1 = "bbr_v1",
         /// A constant window, for bandwidth-delay-product labs.
         Fixed = "fixed",
     }
@@ -73,6 +106,7 @@ impl CongestionControl {
         match self {
             Self::NewReno => Box::new(NewReno::new(mss, params.initial_window, slow_start)),
             Self::Cubic => Box::new(Cubic::new(mss, params.initial_window, slow_start)),
+            Self::BbrV1 => Box::new(BbrV1::new(mss, params.initial_window)),
             Self::Fixed => Box::new(Fixed::new(mss, params.fixed_window)),
         }
     }

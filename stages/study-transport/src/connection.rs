@@ -571,11 +571,15 @@ impl<P: Path> Connection<P> {
         self.recovery.arm();
     }
 
+    fn is_paced(&self) -> bool {
+        self.config.params.pacing || self.recovery.controller.pacing_rate().is_some()
+    }
+
     /// Paced, and the next packet's time has not come: sets the timer.
     fn held_by_pacing(&mut self) -> bool {
         self.pace_timer = SimTime::NEVER;
         let has_work = !self.recovery.lost.is_empty() || self.queue.has_data();
-        let held = self.config.params.pacing && self.pace_from > self.now && has_work;
+        let held = self.is_paced() && self.pace_from > self.now && has_work;
         if held {
             // Whoever is held by pacing uses the window as far as pacing lets it.
             self.recovery.window_limited = true;
@@ -586,14 +590,18 @@ impl<P: Path> Connection<P> {
 
     /// RFC 9002 section 7.7: interval = srtt / window * size / 1.25, with credit for a burst of up to ten packets after a pause.
     fn pace(&mut self) {
-        if !self.config.params.pacing || !self.recovery.rtt.is_known() {
+        if !self.is_paced() || !self.recovery.rtt.is_known() {
             return;
         }
         let mss = u64::from(self.config.wire.payload);
         let srtt = self.recovery.rtt.smoothed().as_nanos();
-        let interval = (u128::from(srtt) * u128::from(mss) * 4
+        let by_window = (u128::from(srtt) * u128::from(mss) * 4
             / 5
             / u128::from(self.recovery.controller.window().max(mss))) as u64;
+        let interval = match self.recovery.controller.pacing_rate() {
+            Some(rate) => (mss as f64 / rate * 1e9) as u64,
+            None => by_window,
+        };
         let earliest = self.now.as_nanos().saturating_sub(interval * (PACING_BURST - 1));
         self.pace_from = SimTime::from_nanos(self.pace_from.as_nanos().max(earliest) + interval);
     }

@@ -16,7 +16,7 @@
 //! Consumes no random numbers.
 
 use crate::config::{RecoveryRules, TailProbe};
-use crate::congestion::{Acked, Controller};
+use crate::congestion::{Acked, Controller, Delivery};
 use crate::receiver::Receiver;
 use crate::rtt::RttEstimator;
 use crate::send_queue::ChunkStore;
@@ -44,6 +44,11 @@ struct Sent {
     at: SimTime,
     size: u32,
     state: State,
+    /// For the delivery rate: bytes delivered when it left, when that was, when the flight's first packet left.
+    delivered: u64,
+    delivered_at: SimTime,
+    first_sent: SimTime,
+    application_limited: bool,
 }
 
 /// TCP's congestion states that matter here (RFC 5681, RFC 6675).
@@ -94,6 +99,11 @@ pub struct Recovery {
     reordering_seen: bool,
     /// Numbers that were still in flight when everything was last acknowledged.
     settled: Range<u64>,
+    /// Bytes delivered so far, when the last of them were, and when the packet that told so had left.
+    delivered: u64,
+    delivered_at: SimTime,
+    first_sent: SimTime,
+    lost_since_delivery: bool,
     /// When the round-trip time was first known: persistent congestion looks at nothing older (RFC 9002 section 7.6.2).
     first_sample: SimTime,
     /// Chunks to be sent again, oldest first.
@@ -128,6 +138,10 @@ impl Recovery {
             probe_sent: false,
             reordering_seen: false,
             settled: 0..0,
+            delivered: 0,
+            delivered_at: SimTime::ZERO,
+            first_sent: SimTime::ZERO,
+            lost_since_delivery: false,
             first_sample: SimTime::NEVER,
             lost: VecDeque::new(),
             window_limited: false,
@@ -139,10 +153,19 @@ impl Recovery {
     /// Registers a transmission; returns its number.
     #[inline]
     pub fn on_sent(&mut self, now: SimTime, chunk: u64, size: u32) -> u64 {
-        self.sent.push_back(Sent { chunk, at: now, size, state: State::InFlight });
         if self.packets_in_flight == 0 {
-            self.last_progress = now;
+            (self.last_progress, self.delivered_at, self.first_sent) = (now, now, now);
         }
+        self.sent.push_back(Sent {
+            chunk,
+            at: now,
+            size,
+            state: State::InFlight,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            application_limited: !self.window_limited,
+        });
         self.in_flight += u64::from(size);
         self.packets_in_flight += 1;
         self.last_sent = now;
@@ -170,6 +193,8 @@ impl Recovery {
         let mut newest: Option<(u64, SimTime)> = None;
         let mut earliest: Option<SimTime> = None;
         let mut progress = false;
+        let mut flight: Option<Sent> = None;
+        let delivered_before = self.delivered;
         while let Some((number, chunk)) = receiver.take_log(upto) {
             progress = true;
             self.reordering_seen |= self.largest_acked.is_some_and(|l| number < l);
@@ -189,6 +214,10 @@ impl Recovery {
                     acked_bytes += u64::from(sent.size);
                 }
                 earliest = Some(earliest.map_or(sent.at, |e: SimTime| e.min(sent.at)));
+                self.delivered += u64::from(sent.size);
+                if flight.is_none_or(|f| sent.at >= f.at) {
+                    flight = Some(*sent);
+                }
             }
             sent.state = State::Acked;
             if newest.is_none_or(|(n, _)| number > n) {
@@ -217,11 +246,31 @@ impl Recovery {
             self.controller.on_ack(&acked);
         }
         self.detect_losses(now, chunks, stats);
+        if let Some(flight) = flight {
+            self.measure(now, self.delivered - delivered_before, flight);
+        }
         if chunks.oldest() == chunks.end() {
             // Last, because a tail that a probe repaired is a loss like any other (RFC 8985 section 7.4).
             self.settle_duplicates();
             self.end_episode(now, chunks, stats);
         }
+    }
+
+    /// Tells the controller how fast data was delivered over the flight of the newest packet acknowledged.
+    fn measure(&mut self, now: SimTime, bytes: u64, flight: Sent) {
+        let interval = flight.at.since(flight.first_sent).max(now.since(flight.delivered_at)).as_secs_f64();
+        (self.delivered_at, self.first_sent) = (now, flight.at);
+        self.controller.on_delivery(&Delivery {
+            now,
+            bytes,
+            rate: (interval > 0.0).then(|| (self.delivered - flight.delivered) as f64 / interval),
+            application_limited: flight.application_limited,
+            delivered: self.delivered,
+            prior_delivered: flight.delivered,
+            in_flight: self.in_flight,
+            rtt: now.since(flight.at),
+            lost: std::mem::take(&mut self.lost_since_delivery),
+        });
     }
 
     /// Everything is acknowledged; what is still in flight carries nothing new. Without this, a lost duplicate would be
@@ -349,6 +398,7 @@ impl Recovery {
         self.in_flight -= u64::from(sent.size);
         self.packets_in_flight -= 1;
         stats.packets_lost += 1;
+        self.lost_since_delivery = true;
         let chunk = sent.chunk;
         if chunks.get(chunk).is_some_and(|c| !c.acked) {
             self.lost.push_back(chunk);

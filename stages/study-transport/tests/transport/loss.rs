@@ -185,3 +185,24 @@ fn a_lost_initial_costs_early_data_the_initial_timeout() {
         assert!((cost - timeout).abs() < 0.002, "{protocol:?}: {cost}");
     }
 }
+
+#[test]
+fn bbr_v1_keeps_the_link_under_random_loss_that_it_can_bear() {
+    // transport.md 1.8: at least 0.9 (1 - p) C up to 10 %, 0.7 (1 - p) C at 15 %, and a collapse at 25 % and above.
+    let goodput = |p: f64| {
+        let mut stream = SeedPath::root(9).stream("loss");
+        let path = TestPath::new("10 Mbit/s", "100 ms", move |_| stream.happens(p));
+        let bytes = 100_000_000u64;
+        let (reports, _) = fetch(&config(Protocol::H3, CongestionControl::BbrV1, 2), path, &[bytes]);
+
+        bytes as f64 * 8.0 / reports[0].completed.as_secs_f64() / 10e6
+    };
+    for (p, least) in [(0.0, 0.9), (0.01, 0.9), (0.05, 0.9), (0.1, 0.9), (0.15, 0.7)] {
+        let share = goodput(p);
+        println!("bbr_v1 at {p}: {share:.3} of the link");
+        assert!(share >= least * (1.0 - p) * 1417.0 / 1480.0, "{p}: {share}");
+    }
+    let share = goodput(0.3);
+    println!("bbr_v1 at 0.3: {share:.3} of the link");
+    assert!(share < 0.4, "{share}");
+}
