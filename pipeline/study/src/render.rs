@@ -13,13 +13,19 @@ use study_tree::{Diagnostic, Severity, SourceMap, Span};
 /// Lines longer than this are not drawn whole.
 const LONGEST_LINE: usize = 160;
 
+/// Problems drawn at most; of a file with thousands the first tell what is wrong with it.
+const MOST_DRAWN: usize = 200;
+
 /// All problems, in order of their place, and how many there are.
 pub fn diagnostics(sources: &SourceMap, found: &[&Diagnostic], stream: Stream) -> String {
     let mut text = String::new();
-    for diagnostic in found {
+    for diagnostic in found.iter().take(MOST_DRAWN) {
         let drawn = if stream.interactive { drawn(sources, diagnostic, stream) } else { None };
         text.push_str(&drawn.unwrap_or_else(|| plain(sources, diagnostic, stream)));
         text.push('\n');
+    }
+    if found.len() > MOST_DRAWN {
+        let _ = writeln!(text, "... and {} more", found.len() - MOST_DRAWN);
     }
     let count = |severity| found.iter().filter(|d| d.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
