@@ -83,12 +83,12 @@ impl Session<'_> {
         let store = Store::open(&self.store_folder)?;
         let cancel = signals::cancel_flag()?;
         let report = self.engine(&store, &plan, &cancel)?;
-        match self.finish(&store, &report) {
+        match self.finish(&store, &report, &cancel) {
             Err(failure) if failure.exit == Exit::Corrupt => {
                 self.terminal.note(&format!("{}; making it anew", failure.message));
                 set_aside_corrupt(&store, &report);
                 let report = self.engine(&store, &plan, &cancel)?;
-                let results = self.finish(&store, &report)?;
+                let results = self.finish(&store, &report, &cancel)?;
                 Ok(Done { report, results })
             }
             results => Ok(Done { report, results: results? }),
@@ -104,12 +104,12 @@ impl Session<'_> {
     }
 
     /// Publishes and judges, if every node has a result.
-    fn finish(&self, store: &Store, report: &RunReport) -> Result<Option<Results>, Failure> {
+    fn finish(&self, store: &Store, report: &RunReport, cancel: &AtomicBool) -> Result<Option<Results>, Failure> {
         let study = &self.opened.study;
         let Some((nodes, outputs)) = self.complete(store, report)? else { return Ok(None) };
         let source = Source { study, store, outputs: &outputs };
         let description = format!("{:#}\n", document::description(study, &nodes, &outputs));
-        let published = publish::publish(&self.results, &source, description.into_bytes(), self.options.jobs)?;
+        let published = publish::publish(&self.results, &source, description.into_bytes(), self.options.jobs, cancel)?;
         let verdict = Verdict::read(&source)?;
         let answer = outputs.iter().flatten().flatten().find(|output| !output.frame && output.name == "answer.txt");
         let answer = answer.map(|output| store.get_object(&output.object)).transpose()?;

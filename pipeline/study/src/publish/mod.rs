@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 use study_ident::{CanonicalHasher, Digest};
 use study_spec::Study;
@@ -83,8 +83,15 @@ enum Content<'a> {
     Dictionary,
 }
 
-/// Publishes everything to `folder`, with up to `jobs` files at once; `run_json` is the description of the run.
-pub fn publish(folder: &Path, source: &Source<'_>, run_json: Vec<u8>, jobs: usize) -> Result<Published, Failure> {
+/// Publishes everything to `folder`, with up to `jobs` files at once; `run_json` is the description of the run. Stops between
+/// two files when `cancel` is set.
+pub fn publish(
+    folder: &Path,
+    source: &Source<'_>,
+    run_json: Vec<u8>,
+    jobs: usize,
+    cancel: &AtomicBool,
+) -> Result<Published, Failure> {
     fs::create_dir_all(folder).map_err(|e| failed("make", folder, &e))?;
     let jobs_to_do = plan(source, run_json)?;
     let publisher = Publisher {
@@ -97,6 +104,10 @@ pub fn publish(folder: &Path, source: &Source<'_>, run_json: Vec<u8>, jobs: usiz
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some(job) = jobs_to_do.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if cancel.load(Ordering::Relaxed) {
+                return Err(Failure::new(Exit::Interrupted, "interrupted while publishing")
+                    .help("the next run publishes what is left"));
+            }
             publisher.job(job)?;
         }
         Ok(())
