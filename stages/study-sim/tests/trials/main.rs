@@ -145,3 +145,36 @@ fn viewers_share_caches_in_the_order_of_time() {
         }
     }
 }
+
+/// Nearest-rank 95th percentile of segment delivery, in ms.
+fn p95_ms(result: &TrialResult) -> f64 {
+    let delivery = |s: &SegmentResult| s.transport.completed.since(s.transport.requested).as_millis_f64();
+    let mut times: Vec<f64> = segments(result).map(delivery).collect();
+    times.sort_by(f64::total_cmp);
+    times[times.len() * 95 / 100]
+}
+
+/// Mean p95 of an arm against the same arm over `runs`: (other luck against the leader's own, two lucks both not the leader's).
+fn a_against_a(depth: u32, viewers: u64, runs: u64) -> (f64, f64) {
+    let mut scene = Scene::flagship(viewers);
+    scene.arm.player.prefetch = depth;
+    let (mut own, mut other, mut third) = (0.0, 0.0, 0.0);
+    for run in 0..runs {
+        let seed = scene.seed.indexed("run", run);
+        let plan = scene.run(run, Protocol::H2).plan().unwrap();
+        let p95 = |luck| p95_ms(&scene.run_under(run, Protocol::H2, Some(&plan), luck));
+        own += p95(seed);
+        other += p95(seed.child("other"));
+        third += p95(seed.child("third"));
+    }
+    (other / own, third / other)
+}
+
+#[test]
+fn a_schedule_made_under_the_same_luck_favours_its_leader_and_a_rehearsal_does_not() {
+    // docs/adr/0006. The same protocol on both sides, so an honest design gives 1.
+    let (same_luck, rehearsed) = a_against_a(1, 6, 10);
+    println!("A against A: {same_luck:.3} under the leader's luck, {rehearsed:.3} after a rehearsal");
+    assert!(same_luck > 1.25, "{same_luck}");
+    assert!((0.8..1.25).contains(&rehearsed), "{rehearsed}");
+}
