@@ -3,7 +3,7 @@
 //! | reference | here | effect |
 //! |---|---|---|
 //! | a client runs the whole of RFC 6298 / RFC 9002 | one timer for the oldest message; a message is sent again at once when a later one is acknowledged | client messages are single packets, seldom more than a few in flight |
-//! | QUIC sends up to two probes per timeout | all unacknowledged messages (at most two) | as the RFC |
+//! | QUIC sends up to two probes per timeout | the two oldest messages without an answer (TCP: the oldest) | as the RFC |
 
 use crate::RttEstimator;
 use crate::config::RecoveryRules;

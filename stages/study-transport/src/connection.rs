@@ -10,6 +10,7 @@
 //! | reference | here | effect |
 //! |---|---|---|
 //! | TLS records become readable as a whole | bytes are readable as they arrive in order | first byte up to a record earlier over TCP |
+//! | three packet number spaces (RFC 9000 section 12.3) | one; packets before their keys are kept unread instead | a handshake's losses are found by later packets only once these can be read |
 //! | flow control, HTTP/2 settings | windows are never the limit | none while windows are at least 4 x BDP |
 //! | the server's own data in a handshake waits for Finished | it may send 0.5-RTT data | none: requests come after |
 //!
@@ -185,16 +186,6 @@ impl<P: Path> Connection<P> {
     #[must_use]
     pub const fn stats(&self) -> &ConnectionStats {
         &self.stats
-    }
-    /// Congestion window in bytes, for traces.
-    #[must_use]
-    pub fn congestion_window(&self) -> u64 {
-        self.recovery.controller.window()
-    }
-    /// Bytes in flight from the server, for traces.
-    #[must_use]
-    pub const fn bytes_in_flight(&self) -> u64 {
-        self.recovery.in_flight
     }
 
     /// The client asks, now. The request leaves when the handshake allows it.

@@ -8,9 +8,10 @@
 //!
 //! | reference | here | effect |
 //! |---|---|---|
-//! | RFC 8985 `reo_wnd` grows with DSACKs | constant until reordering is seen, then `min_rtt / 4` | only on links that reorder |
+//! | RFC 8985 `reo_wnd` grows with DSACKs | never widened beyond `min_rtt / 4` | only on links that reorder by more than that |
 //! | RFC 6937 proportional rate reduction | sending resumes when the pipe is below the window (RFC 6675) | a recovery may begin with a silent half round trip |
 //! | RFC 9002 section 6.2.4: a PING asks for packets whose content is acknowledged otherwise | they count as settled | in flight drops to zero a little earlier |
+//! | RFC 9002 section 6.2.1: no acknowledgement delay in the probe timeout of a handshake | always included | a handshake's repair up to 25 ms later |
 //! | F-RTO, DSACK undo | none | the window stays reduced after a false timeout |
 //!
 //! Consumes no random numbers.
