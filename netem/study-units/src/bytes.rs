@@ -11,11 +11,13 @@ pub struct Bytes(u64);
 impl Bytes {
     /// From bytes.
     #[must_use]
+    #[inline]
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
     /// In bytes.
     #[must_use]
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -37,6 +39,7 @@ const UNIT_NAMES: &[&str] = &["MiB", "MB", "KiB", "kB", "B", "GiB", "GB", "TiB",
 impl Quantity for Bytes {
     const NAME: &'static str = "size in bytes";
     const EXAMPLES: &'static [&'static str] = &["64 KiB", "1 GiB", "1500 B"];
+    #[inline]
     fn parse_quantity(text: &str) -> Result<Self, QuantityError> {
         let (number, unit) = split(text, Self::NAME)?;
         if unit.is_empty() && number != 0.0 {
@@ -51,6 +54,7 @@ impl Quantity for Bytes {
 }
 
 impl fmt::Display for Bytes {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (n, unit) = largest_unit(self.0, UNITS);
         write!(f, "{n} {unit}")

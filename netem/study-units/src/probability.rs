@@ -16,12 +16,14 @@ impl Probability {
 
     /// From a share; `None` outside [0, 1] and for NaN.
     #[must_use]
+    #[inline]
     pub fn new(share: f64) -> Option<Self> {
         // `+ 0.0` turns -0.0 into 0.0, so that equal values have equal bits.
         (0.0..=1.0).contains(&share).then_some(Self(share + 0.0))
     }
     /// As a share in [0, 1].
     #[must_use]
+    #[inline]
     pub const fn get(self) -> f64 {
         self.0
     }
@@ -30,6 +32,7 @@ impl Probability {
 impl Quantity for Probability {
     const NAME: &'static str = "probability";
     const EXAMPLES: &'static [&'static str] = &["3.6 %", "0.036"];
+    #[inline]
     fn parse_quantity(text: &str) -> Result<Self, QuantityError> {
         let (number, unit) = split(text, Self::NAME)?;
         let share = match unit {
@@ -49,6 +52,7 @@ impl Quantity for Probability {
 }
 
 impl fmt::Display for Probability {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A share rather than a percentage: multiplying by 100 would not always read back to the same bits.
         if self.0 == 1.0 { write!(f, "100 %") } else { write!(f, "{}", self.0) }

@@ -11,17 +11,20 @@ pub struct BitRate(u64);
 impl BitRate {
     /// From bits per second.
     #[must_use]
+    #[inline]
     pub const fn from_bits_per_second(bits: u64) -> Self {
         Self(bits)
     }
     /// In bits per second.
     #[must_use]
+    #[inline]
     pub const fn bits_per_second(self) -> u64 {
         self.0
     }
     /// Time that `bytes` take on a wire of this rate, rounded up to the nanosecond so that no interval carries more
     /// than rate x interval. A rate of zero takes for ever.
     #[must_use]
+    #[inline]
     pub fn serialization(self, bytes: u64) -> SimDuration {
         if self.0 == 0 {
             return SimDuration::from_nanos(u64::MAX);
@@ -31,6 +34,7 @@ impl BitRate {
     }
     /// Bytes that pass in `span`, rounded down: the bandwidth-delay product for a span of one round trip.
     #[must_use]
+    #[inline]
     pub fn bytes_in(self, span: SimDuration) -> u64 {
         let bits = u128::from(self.0) * u128::from(span.as_nanos()) / 1_000_000_000;
         u64::try_from(bits / 8).unwrap_or(u64::MAX)
@@ -43,6 +47,7 @@ const UNIT_NAMES: &[&str] = &["Mbit/s", "kbit/s", "Gbit/s", "bit/s", "MB/s", "kB
 impl Quantity for BitRate {
     const NAME: &'static str = "data rate";
     const EXAMPLES: &'static [&'static str] = &["20 Mbit/s", "768 kbit/s", "1 Gbit/s"];
+    #[inline]
     fn parse_quantity(text: &str) -> Result<Self, QuantityError> {
         let (number, unit) = split(text, Self::NAME)?;
         if unit.is_empty() && number != 0.0 {
@@ -69,6 +74,7 @@ impl Quantity for BitRate {
 }
 
 impl fmt::Display for BitRate {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (n, unit) = largest_unit(self.0, UNITS);
         write!(f, "{n} {unit}")

@@ -21,26 +21,31 @@ impl SimTime {
 
     /// From nanoseconds since the start.
     #[must_use]
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
     /// Nanoseconds since the start.
     #[must_use]
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
     /// Whole microseconds since the start, rounded down.
     #[must_use]
+    #[inline]
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
     }
     /// Seconds since the start.
     #[must_use]
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
     /// Time since `earlier`; zero when `earlier` is later.
     #[must_use]
+    #[inline]
     pub const fn since(self, earlier: Self) -> SimDuration {
         SimDuration(self.0.saturating_sub(earlier.0))
     }
@@ -52,51 +57,61 @@ impl SimDuration {
 
     /// From nanoseconds.
     #[must_use]
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
     /// From microseconds.
     #[must_use]
+    #[inline]
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000)
     }
     /// From milliseconds.
     #[must_use]
+    #[inline]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
     /// From seconds.
     #[must_use]
+    #[inline]
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs * 1_000_000_000)
     }
     /// From seconds, rounded to the nearest nanosecond; negative and NaN become zero.
     #[must_use]
+    #[inline]
     pub fn from_secs_f64(secs: f64) -> Self {
         Self((secs * 1e9).round() as u64)
     }
     /// Nanoseconds.
     #[must_use]
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
     /// Whole microseconds, rounded down.
     #[must_use]
+    #[inline]
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
     }
     /// Milliseconds.
     #[must_use]
+    #[inline]
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
     /// Seconds.
     #[must_use]
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
     /// Half of it, rounded down: a one-way delay from a symmetric round trip.
     #[must_use]
+    #[inline]
     pub const fn half(self) -> Self {
         Self(self.0 / 2)
     }
@@ -104,29 +119,34 @@ impl SimDuration {
 
 impl Add<SimDuration> for SimTime {
     type Output = Self;
+    #[inline]
     fn add(self, d: SimDuration) -> Self {
         Self(self.0.saturating_add(d.0))
     }
 }
 impl AddAssign<SimDuration> for SimTime {
+    #[inline]
     fn add_assign(&mut self, d: SimDuration) {
         *self = *self + d;
     }
 }
 impl Add for SimDuration {
     type Output = Self;
+    #[inline]
     fn add(self, d: Self) -> Self {
         Self(self.0.saturating_add(d.0))
     }
 }
 impl Sub for SimDuration {
     type Output = Self;
+    #[inline]
     fn sub(self, d: Self) -> Self {
         Self(self.0.saturating_sub(d.0))
     }
 }
 impl Mul<u64> for SimDuration {
     type Output = Self;
+    #[inline]
     fn mul(self, n: u64) -> Self {
         Self(self.0.saturating_mul(n))
     }
@@ -145,6 +165,7 @@ const UNIT_NAMES: &[&str] = &["ms", "us", "ns", "s", "min", "h"];
 impl Quantity for SimDuration {
     const NAME: &'static str = "duration";
     const EXAMPLES: &'static [&'static str] = &["50 ms", "4 s", "250 us"];
+    #[inline]
     fn parse_quantity(text: &str) -> Result<Self, QuantityError> {
         let (number, unit) = split(text, Self::NAME)?;
         let range = "at least 0 and less than 292 years";
@@ -164,6 +185,7 @@ impl Quantity for SimDuration {
 }
 
 impl fmt::Display for SimDuration {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Hours and minutes are read but never written: "120 s" is what the field writes.
         let (n, unit) = largest_unit(self.0, &UNITS[2..]);
