@@ -5,6 +5,7 @@ mod rules;
 mod wire;
 
 pub use params::TransportParams;
+pub(crate) use rules::fires;
 pub use rules::{AckPolicy, RecoveryRules, TailProbe};
 pub use wire::WireFormat;
 
@@ -81,6 +82,8 @@ impl ConnectionConfig {
                 every: params.ack_every,
                 max_delay: params.max_ack_delay.unwrap_or(default_delay),
                 immediate_while_hole: tcp,
+                quick: 0,
+                timer_step: SimDuration::ZERO,
             },
             rules: RecoveryRules {
                 rack: tcp,
@@ -93,6 +96,11 @@ impl ConnectionConfig {
                 amplification_limit: !tcp,
                 initial_timeout: SimDuration::from_millis(if tcp { 1_000 } else { 999 }),
                 rto_floor: params.rto_floor,
+                timer_step: SimDuration::ZERO,
+                prr: false,
+                undo: false,
+                frto: false,
+                adaptive_reordering: tcp,
             },
             congestion_control,
             scheduler,

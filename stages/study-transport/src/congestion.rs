@@ -80,6 +80,9 @@ pub trait Controller: Send + std::fmt::Debug {
     fn on_timeout(&mut self, now: SimTime, first: bool);
     /// Persistent congestion of QUIC (RFC 9002 section 7.6): the window falls to two packets.
     fn on_persistent_congestion(&mut self, now: SimTime);
+    /// The last reduction was for nothing: the window returns to what it was before, if that is more (RFC 4015 section 3.2,
+    /// RFC 9438 section 4.9.2).
+    fn on_undo(&mut self, _now: SimTime) {}
     /// The connection was idle longer than its timeout (RFC 5681 section 4.1).
     fn on_idle_restart(&mut self, now: SimTime);
 }

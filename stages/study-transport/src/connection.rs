@@ -144,7 +144,7 @@ impl<P: Path> Connection<P> {
             up: Lane::new(),
             chunks: ChunkStore::default(),
             queue: SendQueue::new(&config),
-            recovery: Recovery::new(config.rules, config.ack.max_delay, controller),
+            recovery: Recovery::new(config.rules, config.ack.max_delay, controller, config.wire.payload),
             receiver: Receiver::new(config.ack, config.rules.per_stream),
             client: ClientSender::new(config.rules, config.ack.max_delay),
             streams: Vec::new(),

@@ -8,7 +8,7 @@
 //! | TCP: three SACK blocks per acknowledgement (RFC 2018 with timestamps) | all | only when many acknowledgements are lost |
 //! | TCP sender infers which transmission arrived from timestamps and DSACK | knows it exactly | fewer spurious retransmissions in a row |
 
-use crate::config::AckPolicy;
+use crate::config::{AckPolicy, fires};
 use crate::send_queue::{Chunk, ChunkStore, HANDSHAKE, Piece};
 use std::collections::VecDeque;
 use study_units::{SimDuration, SimTime};
@@ -192,10 +192,11 @@ impl Receiver {
 
     fn schedule_ack(&mut self, now: SimTime, may_wait: bool) -> bool {
         self.unacked += 1;
-        if self.unacked >= self.policy.every || !may_wait {
+        let quick = self.log_base + self.log.len() as u64 <= u64::from(self.policy.quick);
+        if self.unacked >= self.policy.every || !may_wait || quick {
             return true;
         }
-        self.ack_at = self.ack_at.min(now + self.policy.max_delay);
+        self.ack_at = self.ack_at.min(fires(now + self.policy.max_delay, self.policy.timer_step));
         false
     }
 

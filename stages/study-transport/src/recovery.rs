@@ -8,13 +8,15 @@
 //!
 //! | reference | here | effect |
 //! |---|---|---|
-//! | RFC 8985 `reo_wnd` grows with DSACKs | never widened beyond `min_rtt / 4` | only on links that reorder by more than that |
-//! | RFC 6937 proportional rate reduction | sending resumes when the pipe is below the window (RFC 6675) | a recovery may begin with a silent half round trip |
+//! | RFC 9937 (was 6937) proportional rate reduction | a switch, [`prr`]; without it sending resumes when the pipe is below the window (RFC 6675) | without it a recovery may begin with a silent half round trip |
 //! | RFC 9002 section 6.2.4: a PING asks for packets whose content is acknowledged otherwise | they count as settled | in flight drops to zero a little earlier |
-//! | RFC 9002 section 6.2.1: no acknowledgement delay in the probe timeout of a handshake | always included | a handshake's repair up to 25 ms later |
-//! | F-RTO, DSACK undo | none | the window stays reduced after a false timeout |
+//! | F-RTO, DSACK, Eifel (RFC 5682, 3708, 3522) infer from acknowledgements which transmission arrived | known exactly, see [`undo`] | a false loss is seen at the first acknowledgement that can tell |
 //!
 //! Consumes no random numbers.
+
+mod prr;
+mod timers;
+mod undo;
 
 use crate::config::{RecoveryRules, TailProbe};
 use crate::congestion::{Acked, Controller, Delivery};
@@ -22,9 +24,11 @@ use crate::receiver::Receiver;
 use crate::rtt::RttEstimator;
 use crate::send_queue::ChunkStore;
 use crate::stats::ConnectionStats;
+use prr::Prr;
 use std::collections::VecDeque;
 use std::ops::Range;
 use study_units::{SimDuration, SimTime};
+use undo::{Reordering, Undo};
 
 const PACKET_THRESHOLD: u64 = 3;
 /// RFC 6298 section 2.5: an upper bound of at least 60 s; for both protocols, so that none waits longer.
@@ -37,6 +41,8 @@ enum State {
     InFlight,
     Acked,
     Lost,
+    /// Given up by a timeout whose truth the next acknowledgement tells (F-RTO).
+    TimedOut,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +104,16 @@ pub struct Recovery {
     backoff: u32,
     probe_sent: bool,
     reordering_seen: bool,
+    reordering: Reordering,
+    undo: Undo,
+    prr: Option<Prr>,
+    mss: u64,
+    /// Bytes declared lost by the search under way.
+    newly_lost: u64,
+    /// A timeout has happened, and F-RTO has not yet judged it.
+    timed_out: bool,
+    /// The oldest packet in flight belongs to the handshake.
+    in_handshake: bool,
     /// Numbers that were still in flight when everything was last acknowledged.
     settled: Range<u64>,
     /// Bytes delivered so far, when the last of them were, and when the packet that told so had left.
@@ -117,7 +133,7 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    pub fn new(rules: RecoveryRules, peer_ack_delay: SimDuration, controller: Box<dyn Controller>) -> Self {
+    pub fn new(rules: RecoveryRules, peer_ack_delay: SimDuration, controller: Box<dyn Controller>, mss: u32) -> Self {
         Self {
             rules,
             peer_ack_delay,
@@ -138,6 +154,13 @@ impl Recovery {
             backoff: 0,
             probe_sent: false,
             reordering_seen: false,
+            reordering: Reordering::default(),
+            undo: Undo::default(),
+            prr: None,
+            mss: u64::from(mss),
+            newly_lost: 0,
+            timed_out: false,
+            in_handshake: false,
             settled: 0..0,
             delivered: 0,
             delivered_at: SimTime::ZERO,
@@ -170,7 +193,16 @@ impl Recovery {
         self.in_flight += u64::from(size);
         self.packets_in_flight += 1;
         self.last_sent = now;
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(u64::from(size));
+        }
         self.base + self.sent.len() as u64 - 1
+    }
+
+    /// Bytes that may be in flight now: the controller's window, or less while a recovery is paced by [`prr`].
+    #[inline]
+    pub fn window(&self) -> u64 {
+        self.prr.as_ref().map_or_else(|| self.controller.window(), |prr| prr.window)
     }
 
     /// Nothing in flight for longer than a retransmission timeout: the window is no longer a measurement (RFC 5681
@@ -194,6 +226,8 @@ impl Recovery {
         let mut newest: Option<(u64, SimTime)> = None;
         let mut earliest: Option<SimTime> = None;
         let mut progress = false;
+        let mut original = false;
+        let losses_before = stats.packets_lost;
         let mut flight: Option<Sent> = None;
         let delivered_before = self.delivered;
         while let Some((number, chunk)) = receiver.take_log(upto) {
@@ -203,12 +237,13 @@ impl Recovery {
                 content.acked = true;
             }
             let Some(sent) = number.checked_sub(self.base).and_then(|i| self.sent.get_mut(i as usize)) else {
-                stats.spurious += u64::from(!self.settled.contains(&number));
+                if !self.settled.contains(&number) {
+                    self.on_false_loss(now, number, stats);
+                }
                 continue;
             };
-            if sent.state == State::Lost {
-                stats.spurious += 1;
-            } else {
+            let state = sent.state;
+            if state == State::InFlight {
                 self.in_flight -= u64::from(sent.size);
                 self.packets_in_flight -= 1;
                 if self.recovery_start.is_none_or(|start| sent.at > start) {
@@ -224,6 +259,10 @@ impl Recovery {
             if newest.is_none_or(|(n, _)| number > n) {
                 newest = Some((number, sent.at));
             }
+            if state != State::InFlight {
+                original |= state == State::TimedOut;
+                self.on_false_loss(now, number, stats);
+            }
         }
         if !progress {
             return;
@@ -231,6 +270,7 @@ impl Recovery {
         self.last_progress = now;
         self.backoff = 0;
         self.probe_sent = false;
+        self.judge_timeout(now, original, chunks, stats);
         self.sample_rtt(now, held, newest, earliest, stats);
         chunks.prune();
         self.end_episode(now, chunks, stats);
@@ -247,6 +287,10 @@ impl Recovery {
             self.controller.on_ack(&acked);
         }
         self.detect_losses(now, chunks, stats);
+        if let Some(prr) = &mut self.prr {
+            let safe = stats.packets_lost == losses_before;
+            prr.on_ack(self.delivered - delivered_before, self.in_flight, self.mss, safe);
+        }
         if let Some(flight) = flight {
             self.measure(now, self.delivered - delivered_before, flight);
         }
@@ -282,6 +326,7 @@ impl Recovery {
         self.base = end;
         self.sent.clear();
         (self.in_flight, self.packets_in_flight, self.loss_time) = (0, 0, SimTime::NEVER);
+        self.timed_out = false;
         self.lost.clear();
     }
 
@@ -316,6 +361,8 @@ impl Recovery {
             && chunks.oldest() >= point
         {
             self.episode = Episode::Open;
+            self.prr = None;
+            self.reordering.on_recovery_end();
             if std::mem::take(&mut self.next_episode) {
                 self.begin_episode(now, chunks, stats);
             }
@@ -334,8 +381,14 @@ impl Recovery {
         stats.congestion_events += 1;
         self.fast_retransmit = true;
         self.controller.on_congestion(now);
+        self.undo.on_reduction();
         if self.rules.episode_by_sequence {
             self.episode = Episode::Recovery(chunks.end());
+            if self.rules.prr {
+                let mut prr = Prr::new(self.in_flight + self.newly_lost, self.controller.window());
+                prr.on_ack(0, self.in_flight, self.mss, false);
+                self.prr = Some(prr);
+            }
         } else {
             self.recovery_start = Some(now);
         }
@@ -346,13 +399,15 @@ impl Recovery {
         if !self.reordering_seen && (in_recovery || acked_later >= PACKET_THRESHOLD) {
             SimDuration::ZERO
         } else {
-            SimDuration::from_nanos(self.rtt.min().as_nanos() / 4).min(self.rtt.smoothed())
+            SimDuration::from_nanos(self.rtt.min().as_nanos() / 4 * self.reordering.multiplier).min(self.rtt.smoothed())
         }
     }
 
     /// Declares packets lost, by number or by time.
     fn detect_losses(&mut self, now: SimTime, chunks: &mut ChunkStore, stats: &mut ConnectionStats) {
         self.loss_time = SimTime::NEVER;
+        self.newly_lost = 0;
+        self.undo.mark();
         self.drop_settled();
         let Some(largest) = self.largest_acked.filter(|l| *l >= self.base) else { return };
         let end = (largest - self.base) as usize;
@@ -362,8 +417,10 @@ impl Recovery {
         } else {
             // RFC 9002 section 6.1.2, with the granularity of 1 ms as the floor.
             let rtt = self.rtt.smoothed().max(self.rtt.latest());
-            SimDuration::from_nanos(rtt.as_nanos() * 9 / 8).max(SimDuration::from_millis(1))
+            let late = self.reordering.lateness.min(rtt * 2);
+            SimDuration::from_nanos(rtt.as_nanos() * 9 / 8).max(SimDuration::from_millis(1)).max(late)
         };
+        let threshold = self.reordering.packets;
         let mut newest_lost: Option<SimTime> = None;
         let mut oldest_lost: Option<SimTime> = None;
         let mut span = SimDuration::ZERO;
@@ -376,9 +433,9 @@ impl Recovery {
             if sent.state != State::InFlight {
                 continue;
             }
-            let by_number = !self.rules.rack && self.base + i as u64 + PACKET_THRESHOLD <= largest;
+            let by_number = !self.rules.rack && self.base + i as u64 + threshold <= largest;
             if by_number || sent.at + wait <= now {
-                self.declare_lost(i, chunks, stats);
+                self.declare_lost(i, State::Lost, chunks, stats);
                 newest_lost = Some(sent.at);
                 if sent.at > self.first_sample {
                     span = span.max(sent.at.since(*oldest_lost.get_or_insert(sent.at)));
@@ -393,11 +450,19 @@ impl Recovery {
         }
     }
 
-    fn declare_lost(&mut self, index: usize, chunks: &ChunkStore, stats: &mut ConnectionStats) {
+    fn declare_lost(&mut self, index: usize, state: State, chunks: &ChunkStore, stats: &mut ConnectionStats) {
         let sent = &mut self.sent[index];
-        sent.state = State::Lost;
+        sent.state = state;
         self.in_flight -= u64::from(sent.size);
+        self.newly_lost += u64::from(sent.size);
         self.packets_in_flight -= 1;
+        let number = self.base + index as u64;
+        if self.rules.adaptive_reordering {
+            self.reordering.on_lost(number, sent.at);
+        }
+        if self.rules.undo && state == State::Lost {
+            self.undo.on_lost(number);
+        }
         stats.packets_lost += 1;
         self.lost_since_delivery = true;
         let chunk = sent.chunk;
@@ -429,6 +494,7 @@ impl Recovery {
             let period = (self.probe_period() + self.peer_ack_delay) * 3;
             if span > period {
                 self.controller.on_persistent_congestion(now);
+                self.undo.disarm();
                 self.recovery_start = None;
             }
         }
@@ -436,100 +502,12 @@ impl Recovery {
 
     #[inline]
     fn drop_settled(&mut self) {
+        if self.timed_out {
+            return;
+        }
         while self.sent.front().is_some_and(|s| s.state != State::InFlight) {
             self.sent.pop_front();
             self.base += 1;
         }
-    }
-
-    fn probe_period(&self) -> SimDuration {
-        self.rtt.smoothed() + self.rtt.four_variations().max(SimDuration::from_millis(1))
-    }
-
-    /// Retransmission timeout of TCP or probe timeout of QUIC, without backoff.
-    fn timeout(&self) -> SimDuration {
-        if !self.rtt.is_known() {
-            return self.rules.initial_timeout;
-        }
-        match self.rules.tail {
-            TailProbe::TlpRto => self.rtt.smoothed() + self.rtt.four_variations().max(self.rules.rto_floor),
-            TailProbe::Pto => self.probe_period() + self.peer_ack_delay,
-        }
-    }
-
-    /// Sets the timer after packets were sent or acknowledged.
-    pub fn arm(&mut self) {
-        if self.loss_time != SimTime::NEVER {
-            self.timer = self.loss_time;
-            return;
-        }
-        if self.packets_in_flight == 0 {
-            self.timer = SimTime::NEVER;
-            return;
-        }
-        let timeout = (self.timeout() * (1 << self.backoff.min(12))).min(MAX_TIMEOUT);
-        self.timer = match self.rules.tail {
-            TailProbe::Pto => self.last_sent + timeout,
-            TailProbe::TlpRto => {
-                let rto =
-                    self.last_progress.max(if self.probe_sent { self.last_sent } else { SimTime::ZERO }) + timeout;
-                if self.may_probe() {
-                    rto.min(self.last_sent.max(self.last_progress) + self.tail_probe_delay())
-                } else {
-                    rto
-                }
-            }
-        };
-    }
-
-    fn may_probe(&self) -> bool {
-        self.backoff == 0 && !self.probe_sent && self.episode == Episode::Open && self.rtt.is_known()
-    }
-
-    fn tail_probe_delay(&self) -> SimDuration {
-        let twice = self.rtt.smoothed() * 2;
-        if self.packets_in_flight == 1 { twice + WORST_ACK_DELAY } else { twice }
-    }
-
-    /// The timer fired.
-    pub fn on_timer(&mut self, now: SimTime, chunks: &mut ChunkStore, stats: &mut ConnectionStats) -> Probe {
-        if self.loss_time != SimTime::NEVER {
-            self.detect_losses(now, chunks, stats);
-            return Probe::None;
-        }
-        stats.timeouts += 1;
-        match self.rules.tail {
-            TailProbe::Pto => {
-                self.backoff += 1;
-                Probe::Oldest(2)
-            }
-            // RFC 8985 section 7.2: capped at the timeout, the probe still goes first; the timeout is armed after it.
-            TailProbe::TlpRto if self.may_probe() => {
-                self.probe_sent = true;
-                Probe::Newest
-            }
-            TailProbe::TlpRto => {
-                self.backoff += 1;
-                self.probe_sent = false;
-                self.lost.clear();
-                for i in 0..self.sent.len() {
-                    if self.sent[i].state == State::InFlight {
-                        self.declare_lost(i, chunks, stats);
-                    }
-                }
-                self.requeue_unacked(chunks);
-                self.drop_settled();
-                self.controller.on_timeout(now, self.backoff == 1);
-                self.episode = Episode::Loss(chunks.end());
-                self.next_episode = false;
-                Probe::None
-            }
-        }
-    }
-
-    /// After a timeout everything unacknowledged is sent again in order, each chunk once.
-    fn requeue_unacked(&mut self, chunks: &ChunkStore) {
-        self.lost.clear();
-        self.lost.extend((chunks.oldest()..chunks.end()).filter(|c| chunks.get(*c).is_some_and(|x| !x.acked)));
     }
 }

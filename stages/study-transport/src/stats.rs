@@ -30,6 +30,8 @@ pub struct ConnectionStats {
     pub packets_lost: u64,
     /// Of these, how many arrived after all.
     pub spurious: u64,
+    /// Reductions of the window that were taken back.
+    pub undone: u64,
     /// Payload bytes sent again.
     pub retransmitted: u64,
     /// Packets sent by the client, acknowledgements included.

@@ -1,6 +1,6 @@
 //! Acknowledgement policy and recovery rules: in what the two protocols differ behind the handshake.
 
-use study_units::SimDuration;
+use study_units::{SimDuration, SimTime};
 
 /// When the receiver acknowledges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +12,10 @@ pub struct AckPolicy {
     /// Acknowledge each packet as long as an earlier one is missing (RFC 5681 section 4.2); else only the packet that
     /// reveals a gap (RFC 9000 section 13.2.1).
     pub immediate_while_hole: bool,
+    /// The first packets of a connection are each acknowledged at once (Linux: 16, `tcp_enter_quickack_mode`; RFC and quinn: 0).
+    pub quick: u32,
+    /// The delay ends at a multiple of this (Linux at HZ=250: 4 ms; zero: exactly).
+    pub timer_step: SimDuration,
 }
 
 /// What is done when the last packets of a flight are lost and no acknowledgement tells.
@@ -49,4 +53,32 @@ pub struct RecoveryRules {
     pub initial_timeout: SimDuration,
     /// Lowest retransmission timeout of TCP.
     pub rto_floor: SimDuration,
+    /// Timers fire at multiples of this (Linux at HZ=250: 4 ms; RFC and quinn: exact, which is zero here).
+    pub timer_step: SimDuration,
+    /// Recovery is paced by proportional rate reduction (RFC 9937; Linux: yes; RFC 6675 and RFC 9002: no). TCP only.
+    pub prr: bool,
+    /// The window returns when all losses of an episode were false (Linux: yes; RFC 9002 and quinn: no).
+    pub undo: bool,
+    /// A timeout is undone when a packet sent before it is acknowledged first (RFC 5682; Linux: yes). TCP only.
+    pub frto: bool,
+    /// Reordering that caused a false loss is tolerated from then on (RFC 8985: yes; RFC 9002 and quinn: no).
+    pub adaptive_reordering: bool,
+}
+
+impl RecoveryRules {
+    /// When a timer for `deadline` fires.
+    #[must_use]
+    pub fn timer(&self, deadline: SimTime) -> SimTime {
+        fires(deadline, self.timer_step)
+    }
+}
+
+/// The first multiple of `step` from `deadline` on; the deadline itself when the step is zero.
+#[must_use]
+pub fn fires(deadline: SimTime, step: SimDuration) -> SimTime {
+    if step == SimDuration::ZERO || deadline == SimTime::NEVER {
+        return deadline;
+    }
+    let step = step.as_nanos();
+    SimTime::from_nanos(deadline.as_nanos().div_ceil(step).saturating_mul(step))
 }

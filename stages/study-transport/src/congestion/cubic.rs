@@ -12,7 +12,6 @@
 //! | `W_est` fractional | stepped by whole packets, no credit carried from recovery | Reno region not more aggressive than Reno |
 //! | epoch may begin at loss detection in older stacks | begins at the first acknowledgement in congestion avoidance (section 4.2) | as the RFC |
 //! | time while the application limits | the epoch moves on by the time that was not window-limited (section 5.8) | no jump after a pause |
-//! | spurious-event undo (section 4.9) | none | window stays reduced after a false loss |
 //!
 //! Consumes no random numbers; the cube root is `libm`'s, for equal bits everywhere.
 
@@ -35,7 +34,18 @@ pub struct Cubic {
     epoch: Option<Epoch>,
     /// Since when the sender has not been limited by the window.
     unlimited_since: Option<SimTime>,
+    before: Option<Before>,
     slow_start: SlowStart,
+}
+
+/// What section 4.9 restores when the last reduction was for nothing.
+#[derive(Debug, Clone, Copy)]
+struct Before {
+    window: f64,
+    ssthresh: f64,
+    w_max: f64,
+    cwnd_prior: f64,
+    epoch: Option<Epoch>,
 }
 
 /// One stretch of congestion avoidance.
@@ -61,6 +71,7 @@ impl Cubic {
             cwnd_prior: 0.0,
             epoch: None,
             unlimited_since: None,
+            before: None,
             slow_start,
         }
     }
@@ -77,6 +88,13 @@ impl Cubic {
     }
 
     fn reduce(&mut self) {
+        self.before = Some(Before {
+            window: self.window,
+            ssthresh: self.ssthresh,
+            w_max: self.w_max,
+            cwnd_prior: self.cwnd_prior,
+            epoch: self.epoch,
+        });
         // Fast convergence: release capacity to a newcomer when this flow did not get back to where it was.
         self.w_max = if self.window < self.w_max { self.window * (1.0 + BETA) / 2.0 } else { self.window };
         self.cwnd_prior = self.window;
@@ -143,10 +161,19 @@ impl Controller for Cubic {
         self.w_max = 0.0;
     }
     fn on_persistent_congestion(&mut self, _now: SimTime) {
+        self.before = None;
         self.window = 2.0;
         self.epoch = None;
         // As after a timeout.
         self.w_max = 0.0;
+    }
+    fn on_undo(&mut self, _now: SimTime) {
+        let Some(before) = self.before.take().filter(|b| self.window < b.window) else { return };
+        self.window = before.window;
+        self.ssthresh = before.ssthresh;
+        self.w_max = before.w_max;
+        self.cwnd_prior = before.cwnd_prior;
+        self.epoch = before.epoch;
     }
     fn on_idle_restart(&mut self, _now: SimTime) {
         self.window = self.window.min(self.initial);

@@ -23,6 +23,8 @@ pub struct NewReno {
     window: u64,
     ssthresh: u64,
     credit: u64,
+    /// Window and ssthresh before the last reduction.
+    before: Option<(u64, u64)>,
     slow_start: SlowStart,
 }
 
@@ -31,7 +33,7 @@ impl NewReno {
     #[must_use]
     pub fn new(mss: u32, initial: u32, slow_start: SlowStart) -> Self {
         let window = u64::from(mss) * u64::from(initial);
-        Self { mss: u64::from(mss), initial: window, window, ssthresh: u64::MAX, credit: 0, slow_start }
+        Self { mss: u64::from(mss), initial: window, window, ssthresh: u64::MAX, credit: 0, before: None, slow_start }
     }
 }
 
@@ -63,20 +65,29 @@ impl Controller for NewReno {
         }
     }
     fn on_congestion(&mut self, _now: SimTime) {
+        self.before = Some((self.window, self.ssthresh));
         self.window = (self.window / 2 / self.mss).max(2) * self.mss;
         self.ssthresh = self.window;
         self.credit = 0;
     }
     fn on_timeout(&mut self, _now: SimTime, first: bool) {
         if first {
+            self.before = Some((self.window, self.ssthresh));
             self.ssthresh = (self.window / 2).max(2 * self.mss);
         }
         self.window = self.mss;
         self.credit = 0;
     }
     fn on_persistent_congestion(&mut self, _now: SimTime) {
+        self.before = None;
         self.window = 2 * self.mss;
         self.credit = 0;
+    }
+    fn on_undo(&mut self, _now: SimTime) {
+        if let Some((window, ssthresh)) = self.before.take() {
+            self.window = self.window.max(window);
+            self.ssthresh = ssthresh;
+        }
     }
     fn on_idle_restart(&mut self, _now: SimTime) {
         self.window = self.window.min(self.initial);

@@ -13,7 +13,7 @@ impl<P: Path> Connection<P> {
             self.send_lost();
         }
         loop {
-            let window = self.recovery.controller.window();
+            let window = self.recovery.window();
             if self.recovery.in_flight + mss > window && self.recovery.in_flight > 0 {
                 self.recovery.window_limited = true;
                 break;
@@ -30,7 +30,7 @@ impl<P: Path> Connection<P> {
             }
             self.pace();
         }
-        self.recovery.arm();
+        self.recovery.arm(&self.chunks);
     }
 
     pub(super) fn is_paced(&self) -> bool {
