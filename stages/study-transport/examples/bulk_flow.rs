@@ -4,6 +4,7 @@
 //! difference in instructions by the difference in packets, so that start-up does not count; `docs/performance.md` has
 //! the commands and the figures.
 #![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::disallowed_methods, reason = "a program for measurements takes its arguments from the shell")]
 
 #[allow(dead_code, reason = "the example uses a part of what the tests share")]
 #[path = "../tests/transport/support.rs"]

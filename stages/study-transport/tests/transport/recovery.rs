@@ -56,7 +56,7 @@ fn config(protocol: Protocol) -> ConnectionConfig {
 
 /// Every 20th packet is 6 ms late: at 0.6 ms a packet ten later ones overtake it.
 fn reordering(index: usize, _now: SimTime) -> Option<SimDuration> {
-    Some(if index > 40 && index % 20 == 0 { ms(6) } else { SimDuration::ZERO })
+    Some(if index > 40 && index.is_multiple_of(20) { ms(6) } else { SimDuration::ZERO })
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn reordering_is_taken_for_loss_at_a_fixed_threshold_and_an_adaptive_window_remo
 #[test]
 fn rack_widens_its_window_with_false_losses_and_only_when_told() {
     // 15 ms late: more than a quarter of the round trip of 40 ms, so the first window of RFC 8985 is too small.
-    let late = |index: usize, _| Some(if index > 40 && index % 20 == 0 { ms(15) } else { SimDuration::ZERO });
+    let late = |index: usize, _| Some(if index > 40 && index.is_multiple_of(20) { ms(15) } else { SimDuration::ZERO });
     let mut tcp = config(Protocol::H2);
     let (_, widening) = run(&tcp, 3_000_000, late);
     tcp.rules.adaptive_reordering = false;
