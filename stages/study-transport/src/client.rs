@@ -11,21 +11,29 @@ use crate::recovery::MAX_TIMEOUT;
 use std::collections::VecDeque;
 use study_units::{SimDuration, SimTime};
 
+use crate::flow::Update;
+
 /// What a client packet carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
-    /// TCP's first packet.
-    Syn,
+    /// What must be answered before the handshake proper: TCP's SYN, an Initial that gets Version Negotiation or Retry.
+    Prelude,
     /// TLS ClientHello, or QUIC's Initial.
     Hello,
+    /// Second flight of a full TLS 1.2 handshake: ClientKeyExchange, ChangeCipherSpec, Finished.
+    KeyExchange,
     /// The request of a stream.
     Request(u32),
+    /// A request as early data that the server throws away.
+    Rejected,
+    /// More credit.
+    Credit(Update),
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     message: Message,
-    sent: SimTime,
+    /// Its latest transmission.
     transmission: u64,
     acked: bool,
 }
@@ -38,6 +46,8 @@ pub struct ClientSender {
     first_open: usize,
     /// Slot and time of each transmission, by its number: an answer tells which one it answers (TCP by its timestamp).
     transmissions: Vec<(usize, SimTime)>,
+    /// Transmissions below this one are acknowledged or repeated since.
+    oldest: usize,
     backoff: u32,
     rtt: RttEstimator,
     rules: RecoveryRules,
@@ -52,6 +62,7 @@ impl ClientSender {
             slots: Vec::new(),
             first_open: 0,
             transmissions: Vec::new(),
+            oldest: 0,
             backoff: 0,
             rtt: RttEstimator::default(),
             rules,
@@ -63,14 +74,13 @@ impl ClientSender {
     /// Registers a new message that leaves now; returns its slot and transmission number.
     pub fn send(&mut self, now: SimTime, message: Message) -> (usize, u64) {
         let slot = self.slots.len();
-        self.slots.push(Slot { message, sent: now, transmission: 0, acked: false });
+        self.slots.push(Slot { message, transmission: 0, acked: false });
         (slot, self.transmit(now, slot))
     }
 
     fn transmit(&mut self, now: SimTime, slot: usize) -> u64 {
         let transmission = self.transmissions.len() as u64;
         self.transmissions.push((slot, now));
-        self.slots[slot].sent = now;
         self.slots[slot].transmission = transmission;
         self.arm(now);
         transmission
@@ -100,12 +110,20 @@ impl ClientSender {
         while self.slots.get(self.first_open).is_some_and(|s| s.acked) {
             self.first_open += 1;
         }
-        for i in self.first_open..self.slots.len() {
-            if !self.slots[i].acked && self.slots[i].transmission < transmission {
-                again.push_back(i);
-            }
+        // Open messages whose latest transmission left before the one acknowledged, in the order of their slots.
+        let from = again.len();
+        for older in self.oldest..transmission as usize {
+            again.extend(self.open_slot(older));
         }
+        again.make_contiguous()[from..].sort_unstable();
         self.arm(now);
+    }
+
+    /// The slot whose latest transmission this is, unless it is acknowledged.
+    fn open_slot(&self, transmission: usize) -> Option<usize> {
+        let (slot, _) = *self.transmissions.get(transmission)?;
+        let latest = &self.slots[slot];
+        (!latest.acked && latest.transmission == transmission as u64).then_some(slot)
     }
 
     /// The timer fired: which slots to send again.
@@ -132,10 +150,13 @@ impl ClientSender {
     }
 
     fn arm(&mut self, now: SimTime) {
-        let open = self.slots[self.first_open..].iter().filter(|s| !s.acked).map(|s| s.sent).min();
-        self.timer = match open {
+        while self.oldest < self.transmissions.len() && self.open_slot(self.oldest).is_none() {
+            self.oldest += 1;
+        }
+        self.timer = match self.transmissions.get(self.oldest) {
             None => SimTime::NEVER,
-            Some(sent) => {
+            Some((_, sent)) => {
+                let sent = *sent;
                 let base = if self.backoff == 0 { sent } else { now };
                 base + (self.timeout() * (1 << self.backoff.min(10))).min(MAX_TIMEOUT)
             }

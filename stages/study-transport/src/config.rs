@@ -1,13 +1,17 @@
 //! What a connection is made of: protocol, wire format, acknowledgement policy and recovery rules.
 
+mod flow;
+mod handshake;
 mod params;
 mod rules;
 mod wire;
 
+pub use flow::{FlowRules, Limit};
+pub use handshake::{HandshakeRules, SessionState, TlsVersion};
 pub use params::TransportParams;
 pub(crate) use rules::fires;
 pub use rules::{AckPolicy, RecoveryRules, TailProbe};
-pub use wire::WireFormat;
+pub use wire::{Framing, RECORD_OVERHEAD, WireFormat};
 
 use crate::CongestionControl;
 use study_tree::choices;
@@ -20,28 +24,36 @@ choices! {
         H2 = "h2",
         /// HTTP/3 over QUIC.
         H3 = "h3",
+        /// HTTP/1.1 over TLS over several TCP connections ([`Pool`](crate::Pool)).
+        H1 = "h1",
     }
 }
 
 choices! {
-    /// In which order the responses of one connection share it (RFC 9218 calls the two incremental and not).
+    /// In which order the responses of one connection share it.
     pub enum Scheduler {
         /// A frame of each response in turn.
         RoundRobin = "round_robin",
         /// One response after the other, in the order of the requests.
         Sequential = "sequential",
+        /// The most urgent first; of equal urgency one after the other in the order of the requests, then those marked
+        /// incremental, a frame of each in turn (RFC 9218 section 10).
+        Urgency = "urgency",
     }
 }
 
-choices! {
-    /// What the client remembers of the server (RFC 8446 section 2.2 and 2.3).
-    pub enum SessionState {
-        /// Nothing: full handshake with the certificate chain.
-        Cold = "cold",
-        /// A ticket: no certificate chain.
-        Resumed = "resumed",
-        /// A ticket that allows early data: the request travels with the first flight.
-        ZeroRtt = "0rtt",
+/// What a request says about its response's place among others (RFC 9218 section 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Priority {
+    /// 0, the most urgent, to 7.
+    pub urgency: u8,
+    /// A part of the response is of use before the rest is there.
+    pub incremental: bool,
+}
+
+impl Default for Priority {
+    fn default() -> Self {
+        Self { urgency: 3, incremental: false }
     }
 }
 
@@ -60,6 +72,10 @@ pub struct ConnectionConfig {
     pub scheduler: Scheduler,
     /// Session state.
     pub session: SessionState,
+    /// Round trips of the handshake.
+    pub handshake: HandshakeRules,
+    /// Windows and buffers.
+    pub flow: FlowRules,
     /// Numbers of the study.
     pub params: TransportParams,
 }
@@ -74,10 +90,10 @@ impl ConnectionConfig {
         session: SessionState,
         params: &TransportParams,
     ) -> Self {
-        let tcp = protocol == Protocol::H2;
+        let (tcp, multiplexed) = (protocol != Protocol::H3, protocol != Protocol::H1);
         let default_delay = SimDuration::from_millis(if tcp { 40 } else { 25 });
         Self {
-            wire: if tcp { WireFormat::tcp() } else { WireFormat::quic() },
+            wire: wire_format(protocol, params),
             ack: AckPolicy {
                 every: params.ack_every,
                 max_delay: params.max_ack_delay.unwrap_or(default_delay),
@@ -105,7 +121,41 @@ impl ConnectionConfig {
             congestion_control,
             scheduler,
             session,
+            handshake: HandshakeRules {
+                fast_open: tcp && params.fast_open,
+                tls_1_2: tcp && params.tls == TlsVersion::V1_2,
+                retry: !tcp && params.retry,
+                version_negotiation: !tcp && params.version_negotiation,
+            },
+            flow: FlowRules::new(tcp, multiplexed, params),
             params: params.clone(),
         }
     }
+
+    /// Whether the client's requests travel with the first flight.
+    pub(crate) const fn sends_early(&self) -> bool {
+        self.session.sends_early() && !self.handshake.tls_1_2
+    }
+    /// Exchanges before the ClientHello can be answered: TCP's, Version Negotiation, Retry.
+    pub(crate) fn preludes(&self) -> usize {
+        let hello_in_syn = self.handshake.fast_open && self.session.has_ticket();
+        usize::from(self.rules.transport_handshake && !hello_in_syn)
+            + usize::from(self.handshake.retry)
+            + usize::from(self.handshake.version_negotiation)
+    }
+}
+
+fn wire_format(protocol: Protocol, params: &TransportParams) -> WireFormat {
+    let mut wire = match protocol {
+        Protocol::H1 => WireFormat::http_1(),
+        Protocol::H2 => WireFormat::tcp(),
+        Protocol::H3 => WireFormat::quic_in(params.datagram),
+    };
+    if let Some(record) = params.tls_record.filter(|_| protocol != Protocol::H3) {
+        wire.tls_record = record.get().clamp(1, params.frame.get()) as u32;
+    }
+    if params.framing == Framing::Full {
+        wire = wire.with_full_framing(protocol != Protocol::H1, protocol != Protocol::H3);
+    }
+    wire
 }

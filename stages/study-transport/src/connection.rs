@@ -3,15 +3,17 @@
 //! Drive it with [`Connection::request`], [`Connection::advance`] and [`Connection::respond`]. At equal times arrivals at
 //! the client come first, then arrivals at the server, then timers; the order is fixed, so a run repeats exactly.
 //!
-//! Handshakes: TCP + TLS 1.3 takes two round trips before a request leaves, one with early data; QUIC takes one, none
-//! with early data (RFC 8446, RFC 9001). A cold server flight carries the certificate chain; every packet of it can be
+//! Handshakes: TCP + TLS 1.3 takes two round trips before a request leaves, one with early data, none with Fast Open as
+//! well; TLS 1.2 takes one more, or as many when resumed (RFC 8446, 5246, 7413). QUIC takes one, none with early data, one
+//! more for Retry and for Version Negotiation (RFC 9000, 9001). A cold server flight carries the certificate chain; every packet of it can be
 //! lost and is repaired like data. A client with a ticket has a token, so the amplification limit holds only when cold.
 //!
 //! | reference | here | effect |
 //! |---|---|---|
-//! | TLS records become readable as a whole | bytes are readable as they arrive in order | first byte up to a record earlier over TCP |
+//! | TLS records become readable as a whole | where `tls_record` says so; else bytes are readable as they arrive in order | first byte up to a record earlier over TCP |
+//! | a SYN with Fast Open carries data up to one segment, the rest waits for the SYN-ACK | the requests follow the SYN at once | none for one request |
+//! | QUIC does not acknowledge early data that it rejects | it does | no needless probe of the client |
 //! | three packet number spaces (RFC 9000 section 12.3) | one; packets before their keys are kept unread instead | a handshake's losses are found by later packets only once these can be read |
-//! | flow control, HTTP/2 settings | windows are never the limit | none while windows are at least 4 x BDP |
 //! | the server's own data in a handshake waits for Finished | it may send 0.5-RTT data | none: requests come after |
 //!
 //! Consumes no random numbers itself; the path does.
@@ -19,10 +21,12 @@
 mod client_side;
 mod server_side;
 mod transmit;
+mod windows;
 
 use crate::SessionState;
 use crate::client::{ClientSender, Message};
-use crate::config::ConnectionConfig;
+use crate::config::{ConnectionConfig, Limit, Priority};
+use crate::flow::{AutoWindow, Credit};
 use crate::lane::Lane;
 use crate::receiver::{Delivered, Inbound, Receiver};
 use crate::recovery::{MAX_TIMEOUT, Probe, Recovery};
@@ -75,6 +79,8 @@ struct Up {
     log_end: u64,
     held: SimDuration,
     bytes: u32,
+    /// The receive window it announces.
+    window: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -83,6 +89,7 @@ struct StreamMeta {
     body: u64,
     lost_packets: u32,
     retransmitted: u64,
+    priority: Priority,
 }
 
 /// A connection between one client and one server.
@@ -103,7 +110,14 @@ pub struct Connection<P> {
     /// Requests that wait for the handshake.
     pending: VecDeque<u32>,
     established_at: SimTime,
+    /// Exchanges before the ClientHello, and how many of them have begun.
+    preludes: usize,
+    preludes_sent: usize,
     hello_sent: bool,
+    /// Full TLS 1.2 handshake: the client's second flight is still to come.
+    second_flight: bool,
+    /// Requests sent as early data that the server throws away.
+    thrown_away: Vec<u32>,
     /// Anti-deadlock probe of a QUIC client during the handshake (RFC 9002 section 6.2.2.1).
     client_probe: SimTime,
     /// Transmissions that the server has received, in order.
@@ -123,6 +137,16 @@ pub struct Connection<P> {
     /// Paced: when the next packet may leave, and the timer that waits for it.
     pace_from: SimTime,
     pace_timer: SimTime,
+    /// Client: the receive window, where it is tuned.
+    auto_window: Option<AutoWindow>,
+    /// Server: the receive window last announced.
+    peer_window: u64,
+    /// Since when the server has had data that only a window or buffer held back; `NEVER` when it is not so.
+    blocked_since: SimTime,
+    /// When either side last heard from the other, or the application last did something.
+    last_heard: SimTime,
+    gave_up: bool,
+    label: Box<str>,
     /// Steps since time last moved on.
     steps_at_once: u32,
     events: VecDeque<AppEvent>,
@@ -136,7 +160,19 @@ impl<P: Path> Connection<P> {
     #[must_use]
     pub fn open(config: ConnectionConfig, path: P, start: SimTime) -> Self {
         let controller = config.congestion_control.build(config.wire.payload, &config.params);
-        let limited = config.rules.amplification_limit && config.session == SessionState::Cold;
+        let limited =
+            config.rules.amplification_limit && config.session == SessionState::Cold && !config.handshake.retry;
+        let (auto_window, peer_window) = match config.flow.receive_window {
+            Limit::Unlimited => (None, u64::MAX),
+            Limit::Size(bytes) => (None, bytes.get()),
+            Limit::Auto => {
+                let auto = AutoWindow::new(u64::from(config.wire.payload));
+                (Some(auto), auto.window)
+            }
+        };
+        let mut receiver = Receiver::new(config.ack, config.rules.per_stream);
+        receiver.credit = Credit::new(&config.flow);
+        receiver.records = config.wire.tls_record > 0;
         let mut connection = Self {
             path,
             now: start,
@@ -145,12 +181,16 @@ impl<P: Path> Connection<P> {
             chunks: ChunkStore::default(),
             queue: SendQueue::new(&config),
             recovery: Recovery::new(config.rules, config.ack.max_delay, controller, config.wire.payload),
-            receiver: Receiver::new(config.ack, config.rules.per_stream),
+            receiver,
             client: ClientSender::new(config.rules, config.ack.max_delay),
             streams: Vec::new(),
             pending: VecDeque::new(),
             established_at: SimTime::NEVER,
+            preludes: config.preludes(),
+            preludes_sent: 0,
             hello_sent: false,
+            second_flight: config.handshake.tls_1_2 && config.session == SessionState::Cold,
+            thrown_away: Vec::new(),
             client_probe: SimTime::NEVER,
             server_log: Vec::new(),
             client_log_seen: 0,
@@ -163,6 +203,12 @@ impl<P: Path> Connection<P> {
             amplification: limited.then_some(0),
             pace_from: SimTime::ZERO,
             pace_timer: SimTime::NEVER,
+            auto_window,
+            peer_window,
+            blocked_since: SimTime::NEVER,
+            last_heard: start,
+            gave_up: false,
+            label: "connection".into(),
             steps_at_once: 0,
             events: VecDeque::new(),
             again: VecDeque::new(),
@@ -170,10 +216,15 @@ impl<P: Path> Connection<P> {
             stats: ConnectionStats::default(),
             config,
         };
-        let first = if connection.config.rules.transport_handshake { Message::Syn } else { Message::Hello };
-        connection.hello_sent = first == Message::Hello;
-        connection.send_message(first);
+        connection.shake_hands();
         connection
+    }
+
+    /// Names the connection in messages about it.
+    #[must_use]
+    pub fn labelled(mut self, label: &str) -> Self {
+        self.label = label.into();
+        self
     }
 
     /// The time that the connection has reached.
@@ -191,22 +242,42 @@ impl<P: Path> Connection<P> {
     pub const fn stats(&self) -> &ConnectionStats {
         &self.stats
     }
+    /// Whether the connection was given up because nothing came back (`give_up`); nothing happens on it any more.
+    #[must_use]
+    pub const fn gave_up(&self) -> bool {
+        self.gave_up
+    }
 
     /// The client asks, now. The request leaves when the handshake allows it.
     pub fn request(&mut self) -> StreamId {
+        self.request_with(Priority::default())
+    }
+
+    /// The client asks, now, and says how urgent it is.
+    pub fn request_with(&mut self, priority: Priority) -> StreamId {
+        self.last_heard = self.now;
         let stream = self.streams.len() as u32;
-        self.streams.push(StreamMeta { requested: self.now, body: 0, lost_packets: 0, retransmitted: 0 });
+        self.streams.push(StreamMeta { requested: self.now, body: 0, lost_packets: 0, retransmitted: 0, priority });
         self.receiver.streams.push(Inbound::new());
         self.pending.push_back(stream);
-        self.flush_requests();
+        if !self.gave_up {
+            self.flush_requests();
+        }
         StreamId(stream)
     }
 
     /// The server answers, now, with `body` bytes that become available as `availability` says.
     pub fn respond(&mut self, stream: StreamId, body: u64, availability: Availability) {
+        if self.gave_up {
+            return;
+        }
+        self.last_heard = self.now;
         let headers = self.config.params.response_headers.get();
-        let total = self.queue.push(self.now, stream.0, body, headers, availability);
-        self.streams[stream.0 as usize].body = body;
+        let meta = &mut self.streams[stream.0 as usize];
+        meta.body = body;
+        let priority = meta.priority;
+        self.set_commit();
+        let total = self.queue.push(self.now, (stream.0, priority), body, headers, availability);
         self.receiver.streams[stream.0 as usize].total = total;
         self.transmit();
     }
@@ -226,38 +297,63 @@ impl<P: Path> Connection<P> {
             if let Some(event) = self.events.pop_front() {
                 return Some(event);
             }
-            if self.server_owes_ack {
-                self.send_bare();
-            }
-            let (down, up) = (self.down.next(), self.up.next());
-            let timers = [
-                self.recovery.timer,
-                self.receiver.ack_at,
-                self.client.timer,
-                self.client_probe,
-                self.queue.wake,
-                self.pace_timer,
-            ];
-            let timer = timers.into_iter().fold(SimTime::NEVER, SimTime::min);
-            let next = down.min(up).min(timer);
-            if next > limit || next == SimTime::NEVER {
+            if !self.step(limit) {
                 if limit != SimTime::NEVER {
                     self.now = self.now.max(limit);
                 }
                 return None;
             }
-            self.watch(next, timers);
-            // A deadline that was passed while it was not armed is due now; time never goes back.
-            self.now = self.now.max(next);
-            self.stats.events += 1;
-            if down == next {
-                self.on_down();
-            } else if up == next {
-                self.on_up();
-            } else {
-                self.on_timers(timers);
-            }
         }
+    }
+
+    /// Simulates the next step, unless it comes after `limit`; whether there was one.
+    #[inline]
+    pub(crate) fn step(&mut self, limit: SimTime) -> bool {
+        if self.server_owes_ack {
+            self.send_bare();
+        }
+        let (down, up, timers) = (self.down.next(), self.up.next(), self.timers());
+        let next = timers.into_iter().fold(down.min(up), SimTime::min);
+        if next > limit || next == SimTime::NEVER {
+            return false;
+        }
+        self.watch(next, timers);
+        // A deadline that was passed while it was not armed is due now; time never goes back.
+        self.now = self.now.max(next);
+        self.stats.events += 1;
+        if down == next {
+            self.on_down();
+        } else if up == next {
+            self.on_up();
+        } else {
+            self.on_timers(timers);
+        }
+        true
+    }
+
+    #[inline]
+    const fn timers(&self) -> [SimTime; 6] {
+        [
+            self.recovery.timer,
+            self.receiver.ack_at,
+            self.client.timer,
+            self.client_probe,
+            self.queue.wake,
+            self.pace_timer,
+        ]
+    }
+
+    /// When the next step is due; a deadline that has passed is due now.
+    pub(crate) fn next_step(&mut self) -> SimTime {
+        if self.server_owes_ack {
+            self.send_bare();
+        }
+        self.timers().into_iter().fold(self.down.next().min(self.up.next()), SimTime::min).max(self.now)
+    }
+
+    /// Time has moved on while this connection had nothing to do.
+    pub(crate) fn wait_until(&mut self, now: SimTime) {
+        self.now = self.now.max(now);
     }
 
     /// A connection that makes no progress is a mistake of the model: say so instead of running for ever.
@@ -269,7 +365,8 @@ impl<P: Path> Connection<P> {
         self.steps_at_once = if next > self.now { 0 } else { self.steps_at_once + 1 };
         assert!(
             self.steps_at_once < 1_000_000,
-            "the connection makes no progress at {:?}: {} streams, {} bytes in flight, timers {timers:?}",
+            "{} makes no progress at {:?}: {} streams, {} bytes in flight, timers {timers:?}",
+            self.label,
             self.now,
             self.streams.len(),
             self.recovery.in_flight
@@ -298,7 +395,9 @@ impl<P: Path> Connection<P> {
 
     fn on_timers(&mut self, [loss, ack, client, probe, wake, pace]: [SimTime; 6]) {
         let now = self.now;
-        if loss <= now {
+        if loss.min(client).min(probe) <= now && self.is_hopeless() {
+            self.give_up();
+        } else if loss <= now {
             self.on_recovery_timer();
         } else if ack <= now {
             self.send_ack();

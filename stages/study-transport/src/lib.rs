@@ -12,6 +12,7 @@ mod client;
 mod config;
 pub mod congestion;
 mod connection;
+mod flow;
 mod lane;
 mod receiver;
 mod recovery;
@@ -20,8 +21,8 @@ mod send_queue;
 mod stats;
 
 pub use config::{
-    AckPolicy, ConnectionConfig, Protocol, RecoveryRules, Scheduler, SessionState, TailProbe, TransportParams,
-    WireFormat,
+    AckPolicy, ConnectionConfig, FlowRules, Framing, HandshakeRules, Limit, Priority, Protocol, RecoveryRules,
+    Scheduler, SessionState, TailProbe, TlsVersion, TransportParams, WireFormat,
 };
 pub use congestion::CongestionControl;
 pub use connection::{AppEvent, Connection, Path, StreamId};

@@ -9,7 +9,8 @@
 //! | TCP sender infers which transmission arrived from timestamps and DSACK | knows it exactly | fewer spurious retransmissions in a row |
 
 use crate::config::{AckPolicy, fires};
-use crate::send_queue::{Chunk, ChunkStore, HANDSHAKE, Piece};
+use crate::flow::Credit;
+use crate::send_queue::{ChunkStore, HANDSHAKE, Piece};
 use std::collections::VecDeque;
 use study_units::{SimDuration, SimTime};
 
@@ -68,6 +69,14 @@ pub struct Receiver {
     pub streams: Vec<Inbound>,
     /// Bytes delivered of stream 0 over time, when asked for.
     pub curve: Option<Vec<(SimTime, u64)>>,
+    /// Bytes of chunks that have arrived without a gap.
+    pub in_order: u64,
+    /// Flow control, where something is limited.
+    pub credit: Option<Credit>,
+    /// One byte stream (TCP): bytes can be read when their TLS record is complete.
+    pub records: bool,
+    /// What has arrived in order of a record that is not complete.
+    open_record: Option<(Piece, u32)>,
 }
 
 impl Receiver {
@@ -86,6 +95,10 @@ impl Receiver {
             handshake: Inbound::new(),
             streams: Vec::new(),
             curve: None,
+            in_order: 0,
+            credit: None,
+            records: false,
+            open_record: None,
         }
     }
 
@@ -127,7 +140,9 @@ impl Receiver {
             handshake = content.is_handshake();
             content.pieces().iter().for_each(|piece| self.arrive(now, *piece));
             if self.per_stream {
-                content.pieces().iter().for_each(|piece| self.deliver(now, *piece, done));
+                for piece in content.pieces() {
+                    self.deliver(now, *piece, u32::from(piece.bytes), done);
+                }
             }
         }
         self.close_gaps(now, chunks, done);
@@ -141,9 +156,14 @@ impl Receiver {
         // A chunk that the store no longer knows was acknowledged, so it was delivered.
         self.next_chunk = self.next_chunk.max(chunks.oldest());
         while let Some(content) = chunks.get(self.next_chunk).filter(|c| c.received) {
-            self.extend_curve(now, content);
-            if !self.per_stream {
-                content.pieces().iter().for_each(|piece| self.deliver(now, *piece, done));
+            self.in_order += u64::from(content.size);
+            for piece in content.pieces() {
+                if self.per_stream {
+                    self.extend_curve(now, piece.stream, u32::from(piece.bytes));
+                } else if let Some((first, bytes)) = self.unseal(*piece) {
+                    self.extend_curve(now, first.stream, bytes);
+                    self.deliver(now, first, bytes, done);
+                }
             }
             self.next_chunk += 1;
         }
@@ -157,10 +177,33 @@ impl Receiver {
         }
     }
 
-    fn deliver(&mut self, now: SimTime, piece: Piece, done: &mut Vec<Delivered>) {
+    /// What a piece in order makes readable: itself, or the records that end in it, as (its first byte, bytes).
+    #[inline]
+    fn unseal(&mut self, piece: Piece) -> Option<(Piece, u32)> {
+        if !self.records || piece.stream == HANDSHAKE {
+            return Some((piece, u32::from(piece.bytes)));
+        }
+        let (first, before) = self.open_record.take().unwrap_or((piece, 0));
+        let (sealed, bytes) = (u32::from(piece.sealed), u32::from(piece.bytes));
+        if sealed == 0 {
+            self.open_record = Some((first, before + bytes));
+            return None;
+        }
+        if bytes > sealed {
+            let rest = Piece { offset: piece.offset + u64::from(sealed), ..piece };
+            self.open_record = Some((rest, bytes - sealed));
+        }
+        Some((first, before + sealed))
+    }
+
+    #[inline]
+    fn deliver(&mut self, now: SimTime, piece: Piece, bytes: u32, done: &mut Vec<Delivered>) {
+        if self.credit.is_some() && piece.stream != HANDSHAKE {
+            self.give_credit(piece, bytes);
+        }
         let stream = self.stream(piece.stream);
-        stream.delivered += u64::from(piece.bytes);
-        if piece.first {
+        stream.delivered += u64::from(bytes);
+        if piece.is_first() {
             stream.first_byte = now;
         }
         if stream.delivered == stream.total && stream.completed == SimTime::NEVER {
@@ -174,15 +217,23 @@ impl Receiver {
     }
 
     /// Bytes without a gap before them, over time: of one response at a time, so chunk order is stream order.
-    fn extend_curve(&mut self, now: SimTime, chunk: &Chunk) {
+    #[inline]
+    fn extend_curve(&mut self, now: SimTime, stream: u32, bytes: u32) {
         let Some(curve) = &mut self.curve else { return };
-        let new: u64 = chunk.pieces().iter().filter(|p| p.stream != HANDSHAKE).map(|p| u64::from(p.bytes)).sum();
+        let new = if stream == HANDSHAKE { 0 } else { u64::from(bytes) };
         match curve.last_mut() {
             Some((at, bytes)) if *at == now => *bytes += new,
             last => {
                 let before = last.map_or(0, |(_, bytes)| *bytes);
                 curve.push((now, before + new));
             }
+        }
+    }
+
+    #[cold]
+    fn give_credit(&mut self, piece: Piece, bytes: u32) {
+        if let Some(credit) = &mut self.credit {
+            credit.on_bytes(piece.stream, piece.offset, u64::from(bytes));
         }
     }
 

@@ -40,6 +40,10 @@ pub struct ConnectionStats {
     pub congestion_events: u64,
     /// Retransmission timeouts, or probe timeouts.
     pub timeouts: u64,
+    /// How often the server had data and congestion window, and a flow-control window or a buffer held it back.
+    pub flow_blocked: u64,
+    /// How long it was held back so.
+    pub flow_blocked_time: SimDuration,
     /// Steps of the simulation.
     pub events: u64,
     /// Round-trip times as the server measured them.

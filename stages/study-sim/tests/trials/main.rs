@@ -89,7 +89,7 @@ fn early_data_changes_only_sessions_that_hold_a_ticket() {
     for (a, b) in without.sessions.iter().zip(&with.sessions) {
         match a.state {
             SessionState::Cold => assert_eq!(b.state, SessionState::Cold),
-            SessionState::Resumed | SessionState::ZeroRtt => {
+            SessionState::Resumed | SessionState::ZeroRtt | SessionState::ZeroRttRejected => {
                 assert_eq!(b.state, SessionState::ZeroRtt);
                 changed += 1;
             }

@@ -1,6 +1,14 @@
 //! What the client does with packets, keys, requests and acknowledgements.
 
 use super::*;
+use crate::config::RECORD_OVERHEAD;
+
+/// ClientKeyExchange with a P-256 point (5 + 4 + 66), ChangeCipherSpec (6), Finished under AES-GCM (5 + 8 + 16 + 16); RFC 5246, RFC 8422.
+const KEY_EXCHANGE: u32 = 126;
+/// Two WINDOW_UPDATE frames (RFC 9113 section 6.9).
+const WINDOW_UPDATE: u32 = 26;
+/// MAX_DATA and MAX_STREAM_DATA with small stream ids and limits of four bytes (RFC 9000 sections 19.9 and 19.10).
+const MAX_DATA: u32 = 11;
 
 impl<P: Path> Connection<P> {
     pub(super) fn on_down(&mut self) {
@@ -12,9 +20,9 @@ impl<P: Path> Connection<P> {
             self.client_log_seen = client_log;
             self.repeat_messages();
         }
-        if !self.hello_sent && self.client.is_acked(0) {
-            self.hello_sent = true;
-            self.send_message(Message::Hello);
+        self.last_heard = self.now;
+        if !self.hello_sent && self.client.is_acked(self.preludes_sent - 1) {
+            self.shake_hands();
             self.flush_requests();
         }
         if self.established_at == SimTime::NEVER && self.config.rules.amplification_limit {
@@ -54,17 +62,35 @@ impl<P: Path> Connection<P> {
         self.chunks.get(chunk).is_some_and(Chunk::is_handshake)
     }
 
+    /// The client's next step before it has sent its ClientHello.
+    pub(super) fn shake_hands(&mut self) {
+        self.hello_sent = self.preludes_sent == self.preludes;
+        if self.hello_sent {
+            self.send_message(Message::Hello);
+        } else {
+            self.preludes_sent += 1;
+            self.send_message(Message::Prelude);
+        }
+    }
+
     pub(super) fn read(&mut self, number: u64, chunk: u64) {
         let ack_now = self.receiver.on_packet(self.now, number, chunk, &mut self.chunks, &mut self.done);
         let mut done = std::mem::take(&mut self.done);
         for delivered in done.drain(..) {
             match delivered {
+                Delivered::Handshake if std::mem::take(&mut self.second_flight) => {
+                    self.send_message(Message::KeyExchange);
+                }
                 Delivered::Handshake => self.establish(),
                 Delivered::Completed(stream) => self.events.push_back(AppEvent::Completed(StreamId(stream))),
             }
         }
         self.done = done;
-        if ack_now {
+        self.tune_window();
+        if let Some(update) = self.receiver.credit.as_mut().and_then(Credit::take_due) {
+            // It acknowledges as well.
+            self.send_message(Message::Credit(update));
+        } else if ack_now {
             self.send_ack();
         }
     }
@@ -81,16 +107,27 @@ impl<P: Path> Connection<P> {
     pub(super) fn establish(&mut self) {
         self.established_at = self.now;
         self.client_probe = SimTime::NEVER;
+        // Early data that the server did not take goes first.
+        for stream in self.thrown_away.drain(..).rev() {
+            self.pending.push_front(stream);
+        }
         self.flush_requests();
     }
 
     pub(super) fn flush_requests(&mut self) {
-        let early = self.config.session == SessionState::ZeroRtt && self.hello_sent;
-        if self.established_at == SimTime::NEVER && !early {
+        let established = self.established_at != SimTime::NEVER;
+        let early = self.config.sends_early() && self.hello_sent;
+        if !established && !early {
             return;
         }
+        let taken = established || self.config.session != SessionState::ZeroRttRejected;
         while let Some(stream) = self.pending.pop_front() {
-            self.send_message(Message::Request(stream));
+            if taken {
+                self.send_message(Message::Request(stream));
+            } else {
+                self.thrown_away.push(stream);
+                self.send_message(Message::Rejected);
+            }
         }
     }
 
@@ -112,23 +149,37 @@ impl<P: Path> Connection<P> {
 
     /// Every client packet also acknowledges.
     pub(super) fn send_up(&mut self, message: Option<(usize, u64)>) {
-        let wire = &self.config.wire;
         let bytes = match message.map(|(slot, _)| self.client.message(slot)) {
-            _ if wire.oracle => 0,
-            None => wire.ack,
-            Some(Message::Syn) => wire.first_client,
-            Some(Message::Hello) if !self.config.rules.transport_handshake => wire.first_client,
-            Some(Message::Hello) => wire.client_header + wire.hello,
-            Some(Message::Request(_)) => wire.client_header + self.config.params.request.get() as u32,
+            _ if self.config.wire.oracle => 0,
+            None => self.config.wire.ack,
+            Some(message) => self.message_bytes(message),
         };
         self.put_up(message, bytes);
     }
 
+    /// Bytes of a client packet with this content, IP header included.
+    fn message_bytes(&self, message: Message) -> u32 {
+        let (wire, tcp) = (&self.config.wire, self.config.rules.transport_handshake);
+        let request = self.config.params.request.get() as u32;
+        match message {
+            Message::Prelude => wire.first_client,
+            Message::Hello if !tcp => wire.first_client,
+            Message::Hello if self.preludes == 0 => wire.first_client + wire.hello,
+            Message::Hello => wire.client_header + wire.hello,
+            Message::KeyExchange => wire.client_header + KEY_EXCHANGE,
+            Message::Request(0) => wire.client_header + request + wire.preface,
+            Message::Request(_) | Message::Rejected => wire.client_header + request,
+            Message::Credit(_) if tcp => wire.client_header + WINDOW_UPDATE + RECORD_OVERHEAD,
+            Message::Credit(_) => wire.ack + MAX_DATA,
+        }
+    }
+
     pub(super) fn put_up(&mut self, message: Option<(usize, u64)>, bytes: u32) {
         let (log_end, held) = self.receiver.ack_sent(self.now);
+        let window = self.auto_window.map_or(self.peer_window, |auto| auto.window);
         self.stats.client_packets += 1;
         if let Some(at) = self.path.send_up(self.now, bytes) {
-            self.up.push(at, Up { message, log_end, held, bytes });
+            self.up.push(at, Up { message, log_end, held, bytes, window });
         }
     }
 }

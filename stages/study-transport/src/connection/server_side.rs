@@ -2,10 +2,16 @@
 
 use super::*;
 
+/// The server's last flight of a full TLS 1.2 handshake: ChangeCipherSpec (6), Finished under AES-GCM (45); RFC 5246.
+const SECOND_FLIGHT: u64 = 51;
+
 impl<P: Path> Connection<P> {
     pub(super) fn on_up(&mut self) {
         let Some((_, packet)) = self.up.pop() else { return };
-        if let Some(budget) = &mut self.amplification {
+        self.last_heard = self.now;
+        self.peer_window = packet.window;
+        let prelude = packet.message.is_some_and(|(slot, _)| slot < self.preludes);
+        if let Some(budget) = self.amplification.as_mut().filter(|_| !prelude) {
             *budget += 3 * u64::from(packet.bytes);
             // Anything but the first flight proves that the client receives what is sent to it.
             if packet.log_end > 0 {
@@ -30,7 +36,8 @@ impl<P: Path> Connection<P> {
         if self.server_received.len() <= slot {
             self.server_received.resize(slot + 1, false);
         }
-        if self.config.rules.keys_first && slot != 0 && !self.server_received[0] {
+        let hello = self.preludes;
+        if self.config.rules.keys_first && slot > hello && !self.server_received[hello] {
             self.server_received[slot] = true;
             self.early.push(transmission);
             return;
@@ -42,12 +49,12 @@ impl<P: Path> Connection<P> {
         }
         self.server_received[slot] = true;
         // TCP reads its stream in order; QUIC reads nothing before the Initial.
-        if !self.config.rules.per_stream || self.server_next == 0 {
+        if !self.config.rules.per_stream || self.server_next <= hello {
             while self.server_received.get(self.server_next).copied().unwrap_or(false) {
                 let message = self.client.message(self.server_next);
                 self.server_next += 1;
                 self.on_client_message(message);
-                if self.config.rules.per_stream {
+                if self.config.rules.per_stream && self.server_next > hello {
                     self.deliver_buffered();
                 }
             }
@@ -65,13 +72,21 @@ impl<P: Path> Connection<P> {
                 self.on_client_message(self.client.message(slot));
             }
         }
-        self.server_next = self.server_received.len().max(1);
+        self.server_next = self.server_received.len().max(self.server_next);
     }
 
     pub(super) fn on_client_message(&mut self, message: Message) {
         match message {
-            // The SYN-ACK is the acknowledgement that the server owes.
-            Message::Syn => {}
+            // The SYN-ACK is the acknowledgement that the server owes; so are Retry and Version Negotiation.
+            Message::Prelude | Message::Rejected => {}
+            Message::KeyExchange => {
+                self.receiver.handshake.total += SECOND_FLIGHT;
+                self.receiver.handshake.completed = SimTime::NEVER;
+                self.queue.push_handshake(SECOND_FLIGHT);
+            }
+            Message::Credit(update) => {
+                self.queue.on_credit(self.now, update.stream, update.stream_limit, update.connection_limit);
+            }
             Message::Hello => {
                 // TCP's third handshake packet gives the server a sample: the client's of its SYN, by symmetry.
                 if let Some(rtt) = self.client.latest_rtt().filter(|_| self.config.rules.transport_handshake) {

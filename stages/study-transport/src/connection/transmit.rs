@@ -6,12 +6,14 @@ impl<P: Path> Connection<P> {
     /// Sends all that window and data allow.
     pub(super) fn transmit(&mut self) {
         let mss = u64::from(self.config.wire.payload);
+        self.set_commit();
         if self.config.params.idle_restart && self.queue.has_data() && self.recovery.is_idle(self.now) {
             self.recovery.controller.on_idle_restart(self.now);
         }
         if std::mem::take(&mut self.recovery.fast_retransmit) {
             self.send_lost();
         }
+        let mut nothing_to_send = false;
         loop {
             let window = self.recovery.window();
             if self.recovery.in_flight + mss > window && self.recovery.in_flight > 0 {
@@ -26,10 +28,12 @@ impl<P: Path> Connection<P> {
             }
             if !self.send_lost() && !self.send_new() {
                 self.recovery.window_limited = false;
+                nothing_to_send = true;
                 break;
             }
             self.pace();
         }
+        self.note_blocked(nothing_to_send);
         self.recovery.arm(&self.chunks);
     }
 
@@ -80,7 +84,8 @@ impl<P: Path> Connection<P> {
     }
 
     pub(super) fn send_new(&mut self) -> bool {
-        let Some(chunk) = self.queue.next_chunk(self.now) else { return false };
+        let Some(room) = self.room() else { return false };
+        let Some(chunk) = self.queue.next_chunk(self.now, room) else { return false };
         let number = self.chunks.push(chunk);
         self.send_chunk(number);
         true
