@@ -24,6 +24,12 @@ fn main() {
         let mut files = vec![root.join("Cargo.lock"), here.join("src").join(format!("{module}.rs"))];
         files.extend(rust_files(&here.join("src").join(module)));
         for dependency in *dependencies {
+            // Another kind's module that this one builds on.
+            if !dependency.starts_with("study-") {
+                files.push(here.join("src").join(format!("{dependency}.rs")));
+                files.extend(rust_files(&here.join("src").join(dependency)));
+                continue;
+            }
             let folder = FLOORS.iter().map(|floor| root.join(floor).join(dependency)).find(|p| p.is_dir());
             let folder = folder.unwrap_or_else(|| panic!("no crate `{dependency}`, named in src/registry.rs"));
             files.extend(rust_files(&folder.join("src")));

@@ -4,6 +4,7 @@
 pub mod aggregate;
 pub mod bootstrap;
 pub mod catalog;
+pub mod explain;
 pub mod report;
 pub mod routing;
 pub mod simulate;

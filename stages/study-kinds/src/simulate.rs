@@ -13,10 +13,11 @@ mod frames;
 mod inputs;
 mod params;
 
+pub(crate) use inputs::World;
 pub use params::{SimulateParams, arm_schema, check_arm};
+pub(crate) use params::{decode, schema};
 
 use frames::{RunOutcome, TrialFrames};
-use inputs::World;
 use rayon::prelude::*;
 use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -76,32 +77,49 @@ impl StageKind for Simulate {
 
 /// All arms of one run.
 fn simulate_run(params: &SimulateParams, cx: &StageCx<'_>, world: &World, run: u64) -> Result<RunOutcome, StageError> {
+    let plan = rehearse(params, cx, world, run)?;
     let seed = cx.seed.indexed("run", run);
-    let trial =
-        |arm: usize, luck: SeedPath, replay: Option<&TrialPlan>, keep_plan: bool| -> Result<TrialResult, StageError> {
-            cx.check_cancelled()?;
-            let spec = TrialSpec {
-                seed,
-                luck,
-                arm: &params.arms[arm].spec(),
-                viewers: &world.viewers[run as usize],
-                edges: &world.edges,
-                titles: &world.titles,
-                popularity: &world.popularity,
-                replay,
-                keep_plan,
-            };
-            run_trial(&spec).map_err(|e| {
-                StageError::failed_with_help(e.to_string(), "check `player.decisions` against the catalog's rungs")
-            })
-        };
-    let plan = match &params.base.player.decisions {
-        Decisions::Replay(name) => {
-            let leader = params.arms.iter().position(|arm| arm.name == *name);
-            let leader = leader.ok_or_else(|| StageError::failed(format!("no arm `{name}` to replay")))?;
-            trial(leader, seed.child("rehearsal"), None, true)?.plan()
-        }
-        Decisions::ClosedLoop | Decisions::FixedRung(_) => None,
+    (0..params.arms.len()).map(|arm| trial(params, cx, world, (run, arm), seed, plan.as_ref())).collect()
+}
+
+/// The schedule that the arms of a run follow, played by the leader in a rehearsal; nothing where each decides by itself.
+pub(crate) fn rehearse(
+    params: &SimulateParams,
+    cx: &StageCx<'_>,
+    world: &World,
+    run: u64,
+) -> Result<Option<TrialPlan>, StageError> {
+    let Decisions::Replay(name) = &params.base.player.decisions else { return Ok(None) };
+    let leader = params.arms.iter().position(|arm| arm.name == *name);
+    let leader = leader.ok_or_else(|| StageError::failed(format!("no arm `{name}` to replay")))?;
+    let luck = cx.seed.indexed("run", run).child("rehearsal");
+    Ok(trial(params, cx, world, (run, leader), luck, None)?.plan())
+}
+
+/// One arm of one run. Without a plan to follow it keeps what it decides.
+fn trial(
+    params: &SimulateParams,
+    cx: &StageCx<'_>,
+    world: &World,
+    (run, arm): (u64, usize),
+    luck: SeedPath,
+    replay: Option<&TrialPlan>,
+) -> Result<TrialResult, StageError> {
+    cx.check_cancelled()?;
+    let seed = cx.seed.indexed("run", run);
+    let spec = TrialSpec {
+        seed,
+        luck,
+        arm: &params.arms[arm].spec(),
+        viewers: &world.viewers[run as usize],
+        edges: &world.edges,
+        titles: &world.titles,
+        popularity: &world.popularity,
+        replay,
+        // Only a rehearsal has luck of its own.
+        keep_plan: luck != seed,
     };
-    (0..params.arms.len()).map(|arm| trial(arm, seed, plan.as_ref(), false)).collect()
+    run_trial(&spec).map_err(|e| {
+        StageError::failed_with_help(e.to_string(), "check `player.decisions` against the catalog's rungs")
+    })
 }

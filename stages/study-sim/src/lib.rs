@@ -24,5 +24,6 @@ pub use edge::{CacheOutcome, EdgeSpec};
 pub use network::LinkPath;
 pub use session::{SegmentResult, SessionResult};
 pub use trial::{
-    ArmSpec, Resumption, SessionPlan, TrialCounters, TrialLinks, TrialPlan, TrialResult, TrialSpec, Viewer, run_trial,
+    ArmSpec, Blend, Resumption, SessionPlan, TrialCounters, TrialLinks, TrialPlan, TrialResult, TrialSpec, Viewer,
+    run_trial,
 };

@@ -13,6 +13,7 @@ use study_cdn::player::{Decisions, PlannedRequest, Player, PlayerError, PlayerPa
 use study_cdn::popularity::TitleSampler;
 use study_ident::SeedPath;
 use study_link::LinkCounters;
+use study_transport::features::{FeatureSet, hybrid};
 use study_transport::{
     CongestionControl, Connection, ConnectionConfig, Protocol, Scheduler, SessionState, StreamId, TransportParams,
 };
@@ -59,6 +60,29 @@ pub struct ArmSpec {
     pub cache: CacheParams,
     /// A viewer leaves when its session is not over by then.
     pub session_limit: SimDuration,
+    /// Some mechanisms of the last mile's connections are those of another arm.
+    pub blend: Option<Blend>,
+}
+
+/// Mechanisms taken from another arm, for the feature ladder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Blend {
+    /// The other arm; of it only what makes its connections counts.
+    pub other: Box<ArmSpec>,
+    /// Which mechanisms are its.
+    pub taken: FeatureSet,
+}
+
+impl ArmSpec {
+    /// The last mile's connections for a viewer in this session state.
+    #[must_use]
+    pub fn connection(&self, state: SessionState) -> ConnectionConfig {
+        let own = ConnectionConfig::new(self.protocol, self.congestion_control, self.scheduler, state, &self.transport);
+        match &self.blend {
+            Some(blend) => hybrid(&own, &blend.other.connection(state), blend.taken),
+            None => own,
+        }
+    }
 }
 
 /// What a session did, for another arm to do the same.
@@ -253,7 +277,7 @@ fn open_session(spec: &TrialSpec<'_>, index: usize) -> Result<Session, PlayerErr
         (true, false) => SessionState::Resumed,
         (true, true) => SessionState::ZeroRtt,
     };
-    let config = ConnectionConfig::new(arm.protocol, arm.congestion_control, arm.scheduler, state, &arm.transport);
+    let config = arm.connection(state);
     let path = LinkPath::new(&spec.edges[viewer.edge].client_link, spec.luck.indexed("viewer", viewer.client));
     let connection = Connection::open(config, path, viewer.arrival);
     Ok(Session::new((index, viewer.edge, title), content, player, connection, state, arm.session_limit, spec.keep_plan))

@@ -12,6 +12,7 @@ mod client;
 mod config;
 pub mod congestion;
 mod connection;
+pub mod features;
 mod flow;
 mod lane;
 mod receiver;

@@ -3,6 +3,7 @@
 
 mod commands;
 mod determinism;
+mod explain;
 mod input;
 mod interruption;
 mod keys;

@@ -85,6 +85,7 @@ impl Arm {
             player: base.player.clone(),
             cache: base.cache.clone(),
             session_limit: base.session_limit,
+            blend: None,
         }
     }
 }

@@ -81,6 +81,7 @@ impl Scene {
                 player,
                 cache: defaults(),
                 session_limit: SimDuration::from_secs(1800),
+                blend: None,
             },
             viewers,
             edges: vec![EdgeSpec {

@@ -1,0 +1,234 @@
+//! The mechanisms in which two configurations can differ, one name each, and connections between the two.
+//!
+//! [`hybrid`] takes some mechanisms from one configuration and the rest from another, so that the difference between
+//! two protocols can be attributed mechanism by mechanism under common random numbers (the feature ladder). Every field
+//! of a configuration belongs to exactly one mechanism: a field that is added and not put here does not compile.
+//!
+//! Random streams: none.
+
+use crate::config::{
+    AckPolicy, ConnectionConfig, FlowRules, HandshakeRules, RecoveryRules, TransportParams, WireFormat,
+};
+use study_tree::choices;
+
+choices! {
+    /// A mechanism in which two configurations can differ.
+    pub enum Feature {
+        /// Round trips, keys, certificate chain and first packets of the handshake, and what is remembered of earlier ones.
+        Handshake = "handshake",
+        /// Data of one stream waits for nothing that belongs to another (QUIC), or for TLS records (TCP).
+        Delivery = "delivery",
+        /// Sizes of packets, headers and frames.
+        Packets = "packets",
+        /// When the receiver acknowledges, and whether it says how long it waited.
+        Acknowledgements = "acknowledgements",
+        /// How losses are found: RACK, or packet and time thresholds.
+        LossDetection = "loss_detection",
+        /// How often the window is reduced, how recovery is paced, and whether a reduction is taken back.
+        Reduction = "reduction",
+        /// Tail loss probe and retransmission timeout, or probe timeout.
+        Timers = "timers",
+        /// Congestion controller.
+        CongestionControl = "congestion_control",
+        /// Initial window.
+        InitialWindow = "initial_window",
+        /// How slow start ends before the first loss.
+        SlowStart = "slow_start",
+        /// Packets spread over the round trip, or bursts.
+        Pacing = "pacing",
+        /// What happens to the window after a pause.
+        IdleRestart = "idle_restart",
+        /// Order of the responses, and what is beyond its reach.
+        Scheduling = "scheduling",
+        /// Receive windows, send buffer, flow control.
+        Windows = "windows",
+        /// Sizes of requests and response headers.
+        Messages = "messages",
+    }
+}
+
+/// A set of mechanisms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FeatureSet(u32);
+
+impl FeatureSet {
+    /// None.
+    pub const NONE: Self = Self(0);
+    /// All of them.
+    #[must_use]
+    pub fn all() -> Self {
+        Feature::ALL.iter().fold(Self::NONE, |set, feature| set.with(*feature))
+    }
+    /// With one more.
+    #[must_use]
+    pub const fn with(self, feature: Feature) -> Self {
+        Self(self.0 | 1 << feature as u32)
+    }
+    /// Whether it holds a mechanism.
+    #[must_use]
+    pub const fn contains(self, feature: Feature) -> bool {
+        self.0 & (1 << feature as u32) != 0
+    }
+}
+
+/// The mechanisms in which two configurations differ, in the order of [`Feature`].
+#[must_use]
+pub fn differences(from: &ConnectionConfig, to: &ConnectionConfig) -> Vec<Feature> {
+    let differs = |feature: &Feature| hybrid(from, to, FeatureSet::NONE.with(*feature)) != *from;
+    Feature::ALL.iter().copied().filter(differs).collect()
+}
+
+/// `from` with the mechanisms in `taken` as they are in `to`.
+#[must_use]
+pub fn hybrid(from: &ConnectionConfig, to: &ConnectionConfig, taken: FeatureSet) -> ConnectionConfig {
+    let of = |feature: Feature| if taken.contains(feature) { to } else { from };
+    ConnectionConfig {
+        wire: wire(of),
+        ack: acknowledgements(of),
+        rules: rules(of),
+        congestion_control: of(Feature::CongestionControl).congestion_control,
+        scheduler: of(Feature::Scheduling).scheduler,
+        session: of(Feature::Handshake).session,
+        handshake: handshake(of),
+        flow: flow(of),
+        params: params(of),
+    }
+}
+
+fn wire<'a>(of: impl Fn(Feature) -> &'a ConnectionConfig) -> WireFormat {
+    let (packets, handshake) = (&of(Feature::Packets).wire, &of(Feature::Handshake).wire);
+    WireFormat {
+        payload: packets.payload,
+        header: packets.header,
+        ack: packets.ack,
+        client_header: packets.client_header,
+        frame_overhead: packets.frame_overhead,
+        preface: packets.preface,
+        oracle: packets.oracle,
+        first_client: handshake.first_client,
+        hello: handshake.hello,
+        server_handshake: handshake.server_handshake,
+        tls_record: of(Feature::Delivery).wire.tls_record,
+    }
+}
+
+fn acknowledgements<'a>(of: impl Fn(Feature) -> &'a ConnectionConfig) -> AckPolicy {
+    of(Feature::Acknowledgements).ack
+}
+
+fn rules<'a>(of: impl Fn(Feature) -> &'a ConnectionConfig) -> RecoveryRules {
+    let (handshake, timers) = (&of(Feature::Handshake).rules, &of(Feature::Timers).rules);
+    let (detection, reduction) = (&of(Feature::LossDetection).rules, &of(Feature::Reduction).rules);
+    RecoveryRules {
+        rack: detection.rack,
+        adaptive_reordering: detection.adaptive_reordering,
+        episode_by_sequence: reduction.episode_by_sequence,
+        prr: reduction.prr,
+        undo: reduction.undo,
+        tail: timers.tail,
+        rto_floor: timers.rto_floor,
+        timer_step: timers.timer_step,
+        frto: timers.frto,
+        subtract_ack_delay: of(Feature::Acknowledgements).rules.subtract_ack_delay,
+        per_stream: of(Feature::Delivery).rules.per_stream,
+        keys_first: handshake.keys_first,
+        transport_handshake: handshake.transport_handshake,
+        amplification_limit: handshake.amplification_limit,
+        initial_timeout: handshake.initial_timeout,
+    }
+}
+
+fn handshake<'a>(of: impl Fn(Feature) -> &'a ConnectionConfig) -> HandshakeRules {
+    of(Feature::Handshake).handshake
+}
+
+fn flow<'a>(of: impl Fn(Feature) -> &'a ConnectionConfig) -> FlowRules {
+    let (windows, scheduling) = (&of(Feature::Windows).flow, &of(Feature::Scheduling).flow);
+    FlowRules {
+        receive_window: windows.receive_window,
+        send_buffer: windows.send_buffer,
+        stream_window: windows.stream_window,
+        connection_window: windows.connection_window,
+        notsent_lowat: scheduling.notsent_lowat,
+        http_send_buffer: scheduling.http_send_buffer,
+    }
+}
+
+fn params<'a>(of: impl Fn(Feature) -> &'a ConnectionConfig) -> TransportParams {
+    let (handshake, packets) = (&of(Feature::Handshake).params, &of(Feature::Packets).params);
+    let (windows, scheduling) = (&of(Feature::Windows).params, &of(Feature::Scheduling).params);
+    let (acks, messages) = (&of(Feature::Acknowledgements).params, &of(Feature::Messages).params);
+    TransportParams {
+        initial_window: of(Feature::InitialWindow).params.initial_window,
+        ack_every: acks.ack_every,
+        max_ack_delay: acks.max_ack_delay,
+        frame: scheduling.frame,
+        certificate_chain: handshake.certificate_chain,
+        slow_start: of(Feature::SlowStart).params.slow_start,
+        pacing: of(Feature::Pacing).params.pacing,
+        idle_restart: of(Feature::IdleRestart).params.idle_restart,
+        rto_floor: of(Feature::Timers).params.rto_floor,
+        request: messages.request,
+        response_headers: messages.response_headers,
+        fixed_window: of(Feature::CongestionControl).params.fixed_window,
+        receive_window: windows.receive_window,
+        send_buffer: windows.send_buffer,
+        notsent_lowat: scheduling.notsent_lowat,
+        http_send_buffer: scheduling.http_send_buffer,
+        stream_window: windows.stream_window,
+        connection_window: windows.connection_window,
+        tls: handshake.tls,
+        tls_record: of(Feature::Delivery).params.tls_record,
+        fast_open: handshake.fast_open,
+        retry: handshake.retry,
+        version_negotiation: handshake.version_negotiation,
+        datagram: packets.datagram,
+        framing: packets.framing,
+        h1_connections: scheduling.h1_connections,
+        give_up: of(Feature::Timers).params.give_up,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CongestionControl, Protocol, Scheduler, SessionState};
+    use study_tree::{Cx, Decode, Node, Sections, Span};
+
+    fn config(protocol: Protocol) -> ConnectionConfig {
+        let sections = Sections::new();
+        let node = Node::map(Vec::new(), Span::default());
+        let params = TransportParams::decode(&node, &mut Cx::new(&sections)).unwrap();
+        ConnectionConfig::new(protocol, CongestionControl::Cubic, Scheduler::RoundRobin, SessionState::Cold, &params)
+    }
+
+    #[test]
+    fn all_mechanisms_make_the_other_configuration_and_none_leaves_the_first() {
+        let (h2, h3) = (config(Protocol::H2), config(Protocol::H3));
+        assert_eq!(hybrid(&h2, &h3, FeatureSet::NONE), h2);
+        assert_eq!(hybrid(&h2, &h3, FeatureSet::all()), h3);
+        let named = differences(&h2, &h3).iter().fold(FeatureSet::NONE, |set, f| set.with(*f));
+        assert_eq!(hybrid(&h2, &h3, named), h3);
+    }
+
+    #[test]
+    fn the_protocols_differ_in_seven_mechanisms_by_default() {
+        let names: Vec<&str> =
+            differences(&config(Protocol::H2), &config(Protocol::H3)).iter().map(|f| f.name()).collect();
+        assert_eq!(
+            names,
+            ["handshake", "delivery", "packets", "acknowledgements", "loss_detection", "reduction", "timers"]
+        );
+    }
+
+    #[test]
+    fn a_mechanism_changes_nothing_that_belongs_to_another() {
+        let (h2, h3) = (config(Protocol::H2), config(Protocol::H3));
+        for feature in Feature::ALL {
+            let one = hybrid(&h2, &h3, FeatureSet::NONE.with(*feature));
+            for other in Feature::ALL.iter().filter(|f| *f != feature) {
+                assert!(!differences(&h2, &one).contains(other), "{} moves {}", feature.name(), other.name());
+            }
+        }
+    }
+}
