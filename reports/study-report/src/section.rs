@@ -5,6 +5,7 @@
 
 mod claims;
 mod design;
+mod ladder;
 mod limits;
 mod link;
 mod opening;
@@ -15,6 +16,7 @@ mod validity;
 
 pub use claims::{ClaimRow, Verdict};
 pub use design::{ArmRow, Design, StageRow};
+pub use ladder::LadderRow;
 pub use link::{LossRow, PathRow};
 pub use validity::{Check, Status};
 
@@ -57,6 +59,8 @@ pub struct Findings {
     pub parity: Vec<Parity>,
     /// Effective round-trip times.
     pub paths: Vec<PathRow>,
+    /// Contributions of mechanisms to a difference, by place, metric, statistic; the total last.
+    pub ladder: Vec<LadderRow>,
     /// Realised loss.
     pub losses: Vec<LossRow>,
     /// Evaluated claims.
@@ -77,8 +81,15 @@ pub struct Findings {
 #[must_use]
 pub fn document(findings: &Findings) -> Document {
     let variant = if findings.variant == "full" { String::new() } else { format!(", variant `{}`", findings.variant) };
-    let sections =
-        [opening::blocks, design::blocks, validity::blocks, results::blocks, link::blocks, robustness::blocks];
+    let sections = [
+        opening::blocks,
+        design::blocks,
+        validity::blocks,
+        results::blocks,
+        ladder::blocks,
+        link::blocks,
+        robustness::blocks,
+    ];
     let closing = [claims::blocks, limits::blocks, reproduce::blocks];
     Document {
         title: findings.title.clone(),

@@ -20,6 +20,7 @@ mod configuration;
 mod evidence;
 mod figures;
 mod frame;
+mod ladder;
 mod limits;
 mod links;
 mod params;
@@ -44,7 +45,7 @@ impl StageKind for Report {
     const SUMMARY: &'static str = "evaluates the claims and writes the report, its figures and the answer";
     const VERSION: u32 = 1;
     const TAKES: &'static [&'static str] =
-        &["sessions", "links", "validity", "pooled_metrics", "curves", "traces", "summary", "comparison"];
+        &["sessions", "links", "validity", "pooled_metrics", "curves", "traces", "summary", "comparison", "ladder"];
     const GIVES: &'static [&'static str] = &["claims"];
     const SEES_STUDY: bool = true;
 
@@ -97,7 +98,8 @@ fn findings(
     let validity = links::validity(inputs)?;
     let design = links::design(inputs, plan, &chosen)?;
     let few_runs = chosen.few_runs(&design);
-    let figures = figures::all(params, inputs, frames, &chosen)?;
+    let ladder = ladder::rows(inputs)?;
+    let figures = figures::all(params, inputs, frames, &chosen, &ladder)?;
     let focus = chosen.focus(inputs);
     Ok(Findings {
         name: study.name.clone(),
@@ -109,6 +111,7 @@ fn findings(
         few_runs,
         paths: links::paths(inputs, &focus)?,
         losses: links::losses(inputs, &focus)?,
+        ladder,
         claims: verdicts.iter().map(verdict::Evaluated::row).collect(),
         command: configuration::command(study),
         configuration: configuration::texts(plan),

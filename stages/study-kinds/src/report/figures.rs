@@ -11,6 +11,7 @@ use study_report::figure::trace::{self, Sampled, Session, Trace};
 use study_report::figure::{Figure, Words};
 use study_report::metric::{describe_short, find};
 use study_report::number::{Style, count, quantity};
+use study_report::section::LadderRow;
 use study_stage::{Inputs, StageError};
 
 /// Cells in one figure at most; more could not be read at single-column width.
@@ -24,6 +25,7 @@ pub(super) fn all(
     inputs: &Inputs,
     frames: &Frames,
     chosen: &Chosen,
+    ladder: &[LadderRow],
 ) -> Result<Vec<Figure>, StageError> {
     let curves = Rows::read(inputs, "curves")?;
     let traces = Rows::read(inputs, "traces")?;
@@ -37,6 +39,7 @@ pub(super) fn all(
         FigureChoice::Percentiles => percentiles_of(frames, chosen),
         FigureChoice::Trace => trace_of(traces.as_ref()?, chosen),
         FigureChoice::Improvement => improvement_of(chosen),
+        FigureChoice::Ladder => super::ladder::figure(ladder),
     };
     Ok(params.figures.iter().filter_map(draw).collect())
 }

@@ -155,7 +155,8 @@ impl Rows {
         let cell = self.axes.iter().filter(varies).map(|axis| (axis.clone(), self.text(row, axis))).collect();
         Place { stage, node, cell }
     }
-    fn interval(&self, row: usize) -> Option<Interval> {
+    /// The interval of a row, where it has one.
+    pub(super) fn interval(&self, row: usize) -> Option<Interval> {
         let [low, high] = ["ci_low", "ci_high"].map(|name| self.float(row, name));
         Some(Interval { low: low?, high: high?, level: self.float(row, "ci_level").unwrap_or(0.95) })
     }

@@ -19,6 +19,8 @@ choices! {
         Trace = "trace",
         /// Improvements with intervals.
         Improvement = "improvement",
+        /// Contributions of single mechanisms to the difference.
+        Ladder = "ladder",
     }
 }
 
