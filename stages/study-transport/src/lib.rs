@@ -24,7 +24,7 @@ pub use config::{
     WireFormat,
 };
 pub use congestion::CongestionControl;
-pub use connection::{AppEvent, Connection, Path, StreamId};
+pub use connection::{AppEvent, Connection, Fate, Flight, Heading, Path, StreamId};
 pub use rtt::RttEstimator;
 pub use send_queue::Availability;
 pub use stats::{ConnectionStats, RttHistogram, StreamReport};

@@ -127,8 +127,17 @@ impl<P: Path> Connection<P> {
     pub(super) fn put_up(&mut self, message: Option<(usize, u64)>, bytes: u32) {
         let (log_end, held) = self.receiver.ack_sent(self.now);
         self.stats.client_packets += 1;
-        if let Some(at) = self.path.send_up(self.now, bytes) {
-            self.up.push(at, Up { message, log_end, held, bytes });
+        let flight = match message.map(|(slot, _)| self.client.message(slot)) {
+            Some(Message::Request(_)) => Flight::Request,
+            Some(Message::Syn | Message::Hello) => Flight::Handshake,
+            None if self.established_at == SimTime::NEVER => Flight::Handshake,
+            None => Flight::Ack,
+        };
+        let packet = Up { message, log_end, held, bytes };
+        match self.path.send(self.now, Heading::Up, bytes, flight) {
+            Fate::Arrives(at) => self.up.push(at, packet),
+            Fate::Lost => {}
+            Fate::Undecided => self.undecided_up.push_back(packet),
         }
     }
 }
