@@ -21,17 +21,18 @@ fn gilbert(clock: LossClock) -> Loss {
         loss_in_good: Probability::ZERO,
         clock,
         slot: (clock == LossClock::Time).then_some(SimDuration::from_micros(600)),
+        slot_bytes: (clock == LossClock::Byte).then_some(Bytes::new(1500)),
+        phases: None,
     })
 }
 
 fn plain() -> DirectionParams {
     DirectionParams {
-        one_way: SimDuration::from_millis(15),
-        rate: Rate::Constant(BitRate::from_bits_per_second(20_000_000)),
-        jitter: None,
-        loss: Loss::None,
         queue: Queue::DropTail(QueueLimit::Bytes(Bytes::new(75_000))),
-        overhead: Bytes::new(0),
+        ..DirectionParams::plain(
+            SimDuration::from_millis(15),
+            Rate::Constant(BitRate::from_bits_per_second(20_000_000)),
+        )
     }
 }
 
@@ -62,6 +63,7 @@ fn one_packet(c: &mut Criterion) {
         ("schedule and drop-tail", scheduled()),
         ("gilbert-elliott by packet, drop-tail, jitter", with_jitter(gilbert(LossClock::Packet))),
         ("gilbert-elliott by time, drop-tail, jitter", with_jitter(gilbert(LossClock::Time))),
+        ("gilbert-elliott by byte, drop-tail, jitter", with_jitter(gilbert(LossClock::Byte))),
     ] {
         group.bench_function(name, |b| {
             let mut direction = Direction::new(&params, SeedPath::root(1));

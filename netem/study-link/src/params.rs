@@ -9,13 +9,17 @@
 
 mod decode;
 
+use crate::arq::Arq;
+use crate::bucket::TokenBucket;
+use crate::delay::DelaySchedule;
 use crate::jitter::JitterParams;
-use crate::loss::Loss;
+use crate::loss::{Loss, LossAt, LossSchedule};
+use crate::outage::Outages;
 use crate::queue::Queue;
 use crate::rate::{Rate, RateSchedule};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use study_units::{Bytes, SimDuration};
+use study_units::{BitRate, Bytes, SimDuration};
 
 study_tree::choices! {
     /// A direction of a link, seen from the viewer.
@@ -43,6 +47,41 @@ pub struct DirectionParams {
     pub queue: Queue,
     /// Bytes that the link layer adds to each packet, 0 to 65,535.
     pub overhead: Bytes,
+    /// Loss processes that follow one another; given, `loss` is `none` (in study files both are the key `loss`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_schedule: Option<LossSchedule>,
+    /// Where loss strikes.
+    #[serde(default = "entry", skip_serializing_if = "is_entry")]
+    pub loss_at: LossAt,
+    /// When all that is sent is lost.
+    #[serde(default = "no_outage", skip_serializing_if = "is_no_outage")]
+    pub outages: Outages,
+    /// Link-layer repair of random losses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arq: Option<Arq>,
+    /// Token bucket that makes packets wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<TokenBucket>,
+    /// Token bucket that drops packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policer: Option<TokenBucket>,
+    /// Delay on top of the base delay, in steps over time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra_delay: Option<DelaySchedule>,
+}
+
+const fn entry() -> LossAt {
+    LossAt::Entry
+}
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+fn is_entry(at: &LossAt) -> bool {
+    *at == LossAt::Entry
+}
+const fn no_outage() -> Outages {
+    Outages::None
+}
+fn is_no_outage(outages: &Outages) -> bool {
+    *outages == Outages::None
 }
 
 /// Both directions of a link.
@@ -73,27 +112,63 @@ pub enum ResolveError {
 }
 
 impl DirectionParams {
+    /// A direction with a base delay and a rate, and nothing else: no loss, no jitter, a queue without limit.
+    #[must_use]
+    pub const fn plain(one_way: SimDuration, rate: Rate) -> Self {
+        Self {
+            one_way,
+            rate,
+            jitter: None,
+            loss: Loss::None,
+            queue: Queue::Unlimited,
+            overhead: Bytes::new(0),
+            loss_schedule: None,
+            loss_at: LossAt::Entry,
+            outages: Outages::None,
+            arq: None,
+            shaper: None,
+            policer: None,
+            extra_delay: None,
+        }
+    }
+    /// The rate that holds in the long run: the mean rate or the shaper's, whichever is lower; `None` when neither limits
+    /// or the rate is still a file.
+    #[must_use]
+    pub fn mean_rate(&self) -> Option<BitRate> {
+        let shaped = self.shaper.as_ref().map(|shaper| shaper.rate);
+        match (&self.rate, self.rate.mean()) {
+            (Rate::Sabre(_), _) => None,
+            (_, Some(rate)) => Some(shaped.map_or(rate, |shaped| shaped.min(rate))),
+            (_, None) => shaped,
+        }
+    }
     /// Rate times the base round trip, in bytes; `None` when the rate is unlimited or still a file.
     #[must_use]
     pub fn bdp_bytes(&self, base_rtt: SimDuration) -> Option<u64> {
-        self.rate.mean().map(|rate| rate.bytes_in(base_rtt))
+        self.mean_rate().map(|rate| rate.bytes_in(base_rtt))
     }
-    /// Long-run share of packets that the loss process takes, 0 to 1. With `clock: time` the share of time.
+    /// Long-run share of packets that the loss process takes, 0 to 1, before any repair. With `clock: time` the share of
+    /// time, with `clock: byte` that of full packets.
     #[must_use]
     pub fn stationary_loss(&self) -> f64 {
-        self.loss.stationary_loss()
+        match &self.loss_schedule {
+            Some(schedule) => schedule.stationary_loss(),
+            None => self.loss.stationary_loss(),
+        }
     }
-    /// Base delay plus the mean of the jitter: the mean delay of a packet that does not queue, before order is kept.
+    /// Base delay plus the means of jitter and extra delay: the mean delay of a packet that does not queue, before order is
+    /// kept.
     #[must_use]
     pub fn mean_delay(&self) -> SimDuration {
-        self.one_way + self.jitter.as_ref().map_or(SimDuration::ZERO, JitterParams::mean)
+        let extra = self.extra_delay.as_ref().map_or(SimDuration::ZERO, DelaySchedule::mean);
+        self.one_way + self.jitter.as_ref().map_or(SimDuration::ZERO, JitterParams::mean) + extra
     }
     fn settle(&mut self, base_rtt: SimDuration) {
         let bdp = self.bdp_bytes(base_rtt);
-        match (&self.rate, &mut self.queue) {
-            (Rate::Unlimited, queue) => *queue = Queue::Unlimited,
-            (_, Queue::DropTail(limit)) => *limit = bdp.map_or(*limit, |bdp| limit.settled(bdp)),
-            (_, Queue::Unlimited) => {}
+        if matches!(self.rate, Rate::Unlimited) && self.shaper.is_none() {
+            self.queue = Queue::Unlimited;
+        } else if let (Some(limit), Some(bdp)) = (self.queue.limit_mut(), bdp) {
+            *limit = limit.settled(bdp);
         }
     }
 }

@@ -1,15 +1,22 @@
-//! Queues in front of the transmitter: who may wait.
+//! Queues in front of the transmitter: who may wait, and who goes next.
 //!
-//! Purpose: the registry of queue disciplines, one file each. A queue decides whether a packet is admitted; the order
-//! is first in, first out, so the transmitter alone decides when it leaves.
+//! Purpose: the registry of queue disciplines, one file each. `unlimited` and `drop_tail` decide when a packet comes, and
+//! the order is first in, first out, so a [`crate::Direction`] answers at once. `codel` and `fq_codel` decide when a packet leaves;
+//! they need a [`crate::Bottleneck`], which answers later.
 //!
 //! Random streams: none.
 
+mod codel;
 mod drop_tail;
+mod fq_codel;
 
-use crate::FULL_PACKET_BYTES;
+pub use codel::Codel;
+pub use fq_codel::FqCodel;
+
+use crate::{FULL_PACKET_BYTES, Phase};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::collections::VecDeque;
 use std::fmt;
 use study_tree::{Cx, Decode, Diagnostic, Node};
 use study_units::{Bytes, Quantity};
@@ -21,9 +28,30 @@ study_tree::variants! {
             /// All of them wait.
             Unlimited = "unlimited",
         }
+        defaulted {
+            /// They wait, and are dropped at the head when they have waited too long for too long.
+            Codel(Codel) = "codel",
+            /// Each flow has a queue, served in turn and under CoDel.
+            FqCodel(FqCodel) = "fq_codel",
+        }
         data {
             /// They wait as long as there is room; the newcomer is dropped when there is none.
             DropTail(QueueLimit) = "drop_tail",
+        }
+    }
+}
+
+impl Queue {
+    /// Whether a packet's fate is known when it comes, so that a [`crate::Direction`] will do.
+    #[must_use]
+    pub const fn decides_at_arrival(&self) -> bool {
+        matches!(self, Self::Unlimited | Self::DropTail(_))
+    }
+    pub(crate) const fn limit_mut(&mut self) -> Option<&mut QueueLimit> {
+        match self {
+            Self::DropTail(limit) => Some(limit),
+            Self::Codel(params) => Some(&mut params.limit),
+            Self::Unlimited | Self::FqCodel(_) => None,
         }
     }
 }
@@ -128,7 +156,32 @@ impl Decode for QueueLimit {
     }
 }
 
-/// The run-time state of a queue: one registry row each.
+/// Room in packets and bytes, one of them without limit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    most_packets: u64,
+    most_bytes: u64,
+}
+
+impl Room {
+    /// # Panics
+    /// When the limit still is a multiple of an unknown bandwidth-delay product.
+    fn new(limit: QueueLimit) -> Self {
+        let (most_packets, most_bytes) = match limit {
+            QueueLimit::Packets(packets) => (packets, u64::MAX),
+            QueueLimit::Bytes(bytes) => (u64::MAX, bytes.get()),
+            QueueLimit::Bdp(_) => panic!("the room of a queue is still a multiple of an unknown rate: resolve first"),
+        };
+        Self { most_packets, most_bytes }
+    }
+    /// Whether `wire` bytes fit beside `packets` of `bytes` in the queue and `on_wire` bytes (0: nothing) in transmission.
+    fn admits(self, packets: usize, bytes: u64, on_wire: u32, wire: u32) -> bool {
+        packets as u64 + u64::from(on_wire > 0) < self.most_packets
+            && bytes + u64::from(on_wire) + u64::from(wire) <= self.most_bytes
+    }
+}
+
+/// The run-time state of a queue that decides at arrival: one registry row each.
 #[derive(Debug, Clone)]
 pub(crate) enum QueueState {
     Unlimited,
@@ -137,11 +190,14 @@ pub(crate) enum QueueState {
 
 impl QueueState {
     /// # Panics
-    /// When the limit still is a multiple of an unknown bandwidth-delay product.
+    /// When the limit still is a multiple of an unknown bandwidth-delay product, or when the queue decides at departure.
     pub(crate) fn new(queue: &Queue) -> Self {
         match queue {
             Queue::Unlimited => Self::Unlimited,
             Queue::DropTail(limit) => Self::DropTail(drop_tail::DropTail::new(*limit)),
+            Queue::Codel(_) | Queue::FqCodel(_) => {
+                panic!("`{}` decides when a packet leaves: use a `Bottleneck`", queue.name())
+            }
         }
     }
     /// Whether `wire` bytes that come now find room.
@@ -158,6 +214,75 @@ impl QueueState {
         match self {
             Self::Unlimited => {}
             Self::DropTail(queue) => queue.push(finish, wire),
+        }
+    }
+}
+
+/// A packet in a queue that decides when it leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Item {
+    pub flow: u32,
+    pub token: u64,
+    pub wire: u32,
+    pub at: u64,
+    /// Delay that the link layer's repair adds.
+    pub spike: u64,
+    pub phase: Phase,
+}
+
+/// The run-time state of a queue that is asked for the next packet: one registry row each.
+#[derive(Debug, Clone)]
+pub(crate) enum Discipline {
+    /// First in, first out; without room it is unlimited.
+    Fifo(VecDeque<Item>, u64, Option<Room>),
+    Codel(codel::CodelQueue),
+    FqCodel(fq_codel::FqCodelQueue),
+}
+
+impl Discipline {
+    /// # Panics
+    /// When the limit still is a multiple of an unknown bandwidth-delay product.
+    pub(crate) fn new(queue: &Queue) -> Self {
+        match queue {
+            Queue::Unlimited => Self::Fifo(VecDeque::new(), 0, None),
+            Queue::DropTail(limit) => Self::Fifo(VecDeque::new(), 0, Some(Room::new(*limit))),
+            Queue::Codel(params) => Self::Codel(codel::CodelQueue::new(params)),
+            Queue::FqCodel(params) => Self::FqCodel(fq_codel::FqCodelQueue::new(params)),
+        }
+    }
+    /// Takes in a packet while `on_wire` bytes (0: nothing) are in transmission; whatever is dropped goes to `dropped`.
+    pub(crate) fn enqueue(&mut self, item: Item, on_wire: u32, dropped: &mut Vec<Item>) {
+        match self {
+            Self::Fifo(items, bytes, room) => {
+                if room.is_none_or(|room| room.admits(items.len(), *bytes, on_wire, item.wire)) {
+                    *bytes += u64::from(item.wire);
+                    items.push_back(item);
+                } else {
+                    dropped.push(item);
+                }
+            }
+            Self::Codel(queue) => queue.enqueue(item, on_wire, dropped),
+            Self::FqCodel(queue) => queue.enqueue(item, dropped),
+        }
+    }
+    /// The packet that leaves at `now`; those dropped before it go to `dropped`.
+    pub(crate) fn dequeue(&mut self, now: u64, dropped: &mut Vec<Item>) -> Option<Item> {
+        match self {
+            Self::Fifo(items, bytes, _) => {
+                let item = items.pop_front()?;
+                *bytes -= u64::from(item.wire);
+                Some(item)
+            }
+            Self::Codel(queue) => queue.dequeue(now, dropped),
+            Self::FqCodel(queue) => queue.dequeue(now, dropped),
+        }
+    }
+    /// Packets that wait.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Fifo(items, ..) => items.len(),
+            Self::Codel(queue) => queue.len(),
+            Self::FqCodel(queue) => queue.len(),
         }
     }
 }

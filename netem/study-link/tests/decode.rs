@@ -155,7 +155,7 @@ fn losses_without_sense_are_refused_at_their_place() {
     refused(&loss(&format!("{{ gilbert_elliott: {{ {ge}, slot: 0 ms }} }}")), "out-of-range", "0 ms");
     refused(&loss(&format!("{{ gilbert_elliott: {{ {ge}, clock: packet, slot: 1 ms }} }}")), "unknown-key", "slot");
     refused(&loss("{ bernoulli: { rate: 1 %, slot: 1 ms } }"), "unknown-key", "slot");
-    refused(&loss(&format!("{{ gilbert_elliott: {{ {ge}, clock: byte }} }}")), "unknown-value", "byte");
+    refused(&loss(&format!("{{ gilbert_elliott: {{ {ge}, clock: bite }} }}")), "unknown-value", "bite");
     let under = format!("{{ {ge} }}");
     for rate in ["unlimited", "{ schedule: [{ for: 1 s, rate: 1 Mbit/s }] }", "{ sabre: a.json }"] {
         refused(&with(rate, &format!("{{ gilbert_elliott: {under} }}")), "slot-missing", &under);
@@ -173,12 +173,12 @@ fn queues_jitters_and_overheads_without_sense_are_refused_at_their_place() {
     refused(&with("queue: { drop_tail: 0 packets }"), "out-of-range", "0 packets");
     refused(&with("queue: { drop_tail: 1 KiB }"), "out-of-range", "1 KiB");
     refused(&with("queue: { drop_tail: 0 x BDP }"), "out-of-range", "0 x BDP");
-    refused(&with("queue: { codel: 5 ms }"), "unknown-value", "codel");
+    refused(&with("queue: { codel: 5 ms }"), "wrong-type", "5 ms");
     refused(&with("overhead: 1 MB"), "out-of-range", "1 MB");
     refused(&with("overhead: 2"), "bad-quantity", "2");
     refused(&with("jitter: 8 ms"), "unknown-value", "8 ms");
     refused(&with("jitter: { std_dev: 8 ms }"), "missing-key", "{ std_dev: 8 ms }");
-    refused(&with("jitter: { std_dev: 8 ms, distribution: normal }"), "unknown-value", "normal");
+    refused(&with("jitter: { std_dev: 8 ms, distribution: gaussian }"), "unknown-value", "gaussian");
     let short = "jitter: { std_dev: 8 ms, distribution: uniform, correlation_time: 10 us }";
     refused(&with(short), "out-of-range", "10 us");
     let warned = read("{ symmetric: true, rtt: 1 ms, rate: unlimited, queue: { drop_tail: 9 packets } }");
@@ -273,9 +273,15 @@ fn every_key_of_a_link_is_in_the_schema() {
         let all = if key.is_empty() { all } else { all[key]["properties"].as_object().unwrap().clone() };
         all.keys().cloned().collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(properties(0, ""), "jitter loss one_way overhead queue rate rtt symmetric");
+    assert_eq!(
+        properties(0, ""),
+        "arq extra_delay jitter loss loss_at one_way outages overhead policer queue rate rtt shaper symmetric"
+    );
     assert_eq!(properties(1, ""), "down rtt symmetric up");
-    assert_eq!(properties(1, "down"), "jitter loss one_way overhead queue rate");
+    assert_eq!(
+        properties(1, "down"),
+        "arq extra_delay jitter loss loss_at one_way outages overhead policer queue rate shaper"
+    );
     assert!(serde_json::to_string(&schema).unwrap().contains("correlation_time"));
 }
 

@@ -42,7 +42,7 @@ fn without_jitter_and_queue_delay_is_the_base_delay() {
 
 #[test]
 fn jitter_keeps_order_unless_asked_and_never_undercuts_the_base_delay() {
-    for distribution in ["half_normal", "uniform"] {
+    for distribution in ["half_normal", "normal", "uniform"] {
         let (delays, arrivals) = at_line_rate(&jittery(false, distribution), 1, 200_000);
         assert!(arrivals.windows(2).all(|w| w[0] <= w[1]), "{distribution}");
         assert!(delays.iter().all(|d| *d >= 15.0));
@@ -84,6 +84,7 @@ fn equal_seeds_give_equal_verdicts_and_other_seeds_do_not() {
             Verdict::Deliver(at) => at.as_nanos(),
             Verdict::LostRandom => 1,
             Verdict::DroppedQueue => 2,
+            Verdict::DroppedPolicer | Verdict::LostOutage => 3,
         };
         sum.rotate_left(5) ^ value
     });

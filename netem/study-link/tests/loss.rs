@@ -5,7 +5,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use study_ident::SeedPath;
-use study_link::{Bernoulli, Direction, DirectionParams, GilbertElliott, Loss, LossClock, Queue, Rate, Verdict};
+use study_link::{Bernoulli, Direction, DirectionParams, GilbertElliott, Loss, LossClock, Rate, Verdict};
 use study_units::{Bytes, Probability, SimDuration, SimTime};
 use support::rows;
 
@@ -19,6 +19,10 @@ fn slot(clock: LossClock) -> Option<SimDuration> {
     (clock == LossClock::Time).then_some(SimDuration::from_nanos(SLOT))
 }
 
+fn slot_bytes(clock: LossClock) -> Option<Bytes> {
+    (clock == LossClock::Byte).then_some(Bytes::new(1500))
+}
+
 fn gilbert(p: f64, r: f64, clock: LossClock) -> Loss {
     Loss::GilbertElliott(GilbertElliott {
         good_to_bad: share(p),
@@ -27,23 +31,24 @@ fn gilbert(p: f64, r: f64, clock: LossClock) -> Loss {
         loss_in_good: Probability::ZERO,
         clock,
         slot: slot(clock),
+        slot_bytes: slot_bytes(clock),
+        phases: None,
     })
 }
 
 fn bernoulli(rate: f64, clock: LossClock) -> Loss {
-    Loss::Bernoulli(Bernoulli { rate: share(rate), clock, slot: slot(clock) })
+    Loss::Bernoulli(Bernoulli {
+        rate: share(rate),
+        clock,
+        slot: slot(clock),
+        slot_bytes: slot_bytes(clock),
+        phases: None,
+    })
 }
 
 /// A direction without rate, queue and jitter, so that loss alone decides.
 fn direction(loss: &Loss, seed: u64) -> Direction {
-    let params = DirectionParams {
-        one_way: SimDuration::ZERO,
-        rate: Rate::Unlimited,
-        jitter: None,
-        loss: loss.clone(),
-        queue: Queue::Unlimited,
-        overhead: Bytes::new(0),
-    };
+    let params = DirectionParams { loss: loss.clone(), ..DirectionParams::plain(SimDuration::ZERO, Rate::Unlimited) };
     Direction::new(&params, SeedPath::root(seed))
 }
 
@@ -70,7 +75,7 @@ fn mean(values: &[f64]) -> f64 {
 fn gilbert_loss_burst_and_autocorrelation_match_theory_to_three_sigma_on_both_clocks() {
     let n: u64 = 2_000_000;
     for [target, burst, p, r, lambda] in rows::<5>(include_str!("../testdata/gilbert_elliott.csv")) {
-        for clock in [LossClock::Packet, LossClock::Time] {
+        for clock in [LossClock::Packet, LossClock::Time, LossClock::Byte] {
             let loss = gilbert(p, r, clock);
             assert!((loss.stationary_loss() / target - 1.0).abs() < 1e-5);
             assert!((loss.mean_loss_run().unwrap() / burst - 1.0).abs() < 1e-5);
@@ -97,7 +102,7 @@ fn gilbert_loss_burst_and_autocorrelation_match_theory_to_three_sigma_on_both_cl
 #[test]
 fn gilbert_elliott_with_losses_in_both_states_matches_its_stationary_loss_and_run_length() {
     let (n, p, r, b, g) = (4_000_000u64, 0.05, 0.2, 0.8, 0.05);
-    for clock in [LossClock::Packet, LossClock::Time] {
+    for clock in [LossClock::Packet, LossClock::Time, LossClock::Byte] {
         let loss = Loss::GilbertElliott(GilbertElliott {
             good_to_bad: share(p),
             bad_to_good: share(r),
@@ -105,6 +110,8 @@ fn gilbert_elliott_with_losses_in_both_states_matches_its_stationary_loss_and_ru
             loss_in_good: share(g),
             clock,
             slot: slot(clock),
+            slot_bytes: slot_bytes(clock),
+            phases: None,
         });
         let lost = losses(&loss, 3, n);
         let rate = lost.iter().filter(|l| **l).count() as f64 / n as f64;
@@ -121,7 +128,7 @@ fn gilbert_elliott_with_losses_in_both_states_matches_its_stationary_loss_and_ru
 #[test]
 fn bernoulli_losses_are_independent_at_the_asked_rate_on_both_clocks() {
     let n = 2_000_000u64;
-    for clock in [LossClock::Packet, LossClock::Time] {
+    for clock in [LossClock::Packet, LossClock::Time, LossClock::Byte] {
         for p in [0.001, 0.036, 0.5, 0.9] {
             let lost = losses(&bernoulli(p, clock), 5, n);
             let count = lost.iter().filter(|l| **l).count() as f64;
@@ -136,7 +143,7 @@ fn bernoulli_losses_are_independent_at_the_asked_rate_on_both_clocks() {
 
 #[test]
 fn no_loss_and_certain_loss_are_exact() {
-    for clock in [LossClock::Packet, LossClock::Time] {
+    for clock in [LossClock::Packet, LossClock::Time, LossClock::Byte] {
         for (loss, all) in [
             (Loss::None, false),
             (bernoulli(0.0, clock), false),

@@ -201,7 +201,7 @@ proptest! {
                     served.push((begin, end.as_nanos(), (u128::from(ip) + u128::from(case.overhead)) * 8_000_000_000));
                 }
                 Verdict::DroppedQueue => prop_assert_eq!(waiting, case.room),
-                Verdict::LostRandom => prop_assert!(false, "there is no random loss"),
+                lost => prop_assert!(false, "{lost:?}"),
             }
         }
         for (i, first) in served.iter().enumerate() {

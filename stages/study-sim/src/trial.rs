@@ -155,8 +155,16 @@ pub struct LinkTotals {
     pub bytes: u64,
     /// Taken by the loss process.
     pub lost_random: u64,
-    /// Found no room.
+    /// Bytes of those packets.
+    pub lost_random_bytes: u64,
+    /// Found no room, or were dropped by the queue's delay control.
     pub lost_queue: u64,
+    /// Dropped by the policer.
+    pub lost_policer: u64,
+    /// Sent into an outage.
+    pub lost_outage: u64,
+    /// Taken by the loss process and repaired by the link.
+    pub repaired: u64,
     /// Time with a packet on the wire.
     pub busy: SimDuration,
     /// Time from arrival to the end of the sessions.
@@ -168,7 +176,11 @@ impl LinkTotals {
         self.packets += counters.packets;
         self.bytes += counters.bytes;
         self.lost_random += counters.lost_random;
+        self.lost_random_bytes += counters.lost_random_bytes;
         self.lost_queue += counters.lost_queue;
+        self.lost_policer += counters.lost_policer;
+        self.lost_outage += counters.lost_outage;
+        self.repaired += counters.repaired;
         self.busy = self.busy + counters.busy;
         self.lifetime = self.lifetime + lifetime;
     }

@@ -38,12 +38,69 @@ use study_units::{SimDuration, SimTime};
 /// Packets that may leave at once after a pause when pacing (RFC 9002 section 7.7: at most an initial window).
 const PACING_BURST: u64 = 10;
 
+/// What becomes of a packet that was given to the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It arrives at that instant.
+    Arrives(SimTime),
+    /// It is lost.
+    Lost,
+    /// [`Path::resolve`] will tell, in the order of sending of its direction.
+    Undecided,
+}
+
+impl From<Option<SimTime>> for Fate {
+    fn from(arrival: Option<SimTime>) -> Self {
+        arrival.map_or(Self::Lost, Self::Arrives)
+    }
+}
+
+/// A direction of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heading {
+    /// From the server to the client.
+    Down,
+    /// From the client to the server.
+    Up,
+}
+
+/// What a packet belongs to; a path may give each its own random numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flight {
+    /// The handshake.
+    Handshake,
+    /// A request.
+    Request,
+    /// Data of a response.
+    Response,
+    /// An acknowledgement or a probe without content.
+    Ack,
+}
+
 /// The two directions of the network between client and server.
 pub trait Path {
-    /// A packet of `ip_bytes` leaves the server; when it arrives, or `None` when it is lost.
-    fn send_down(&mut self, now: SimTime, ip_bytes: u32) -> Option<SimTime>;
-    /// A packet of `ip_bytes` leaves the client.
-    fn send_up(&mut self, now: SimTime, ip_bytes: u32) -> Option<SimTime>;
+    /// A packet of `ip_bytes` leaves the server at `now`.
+    fn send_down(&mut self, now: SimTime, ip_bytes: u32) -> Fate;
+    /// A packet of `ip_bytes` leaves the client at `now`.
+    fn send_up(&mut self, now: SimTime, ip_bytes: u32) -> Fate;
+    /// The same, for paths to which it matters what the packet belongs to.
+    #[inline]
+    fn send(&mut self, now: SimTime, heading: Heading, ip_bytes: u32, _flight: Flight) -> Fate {
+        match heading {
+            Heading::Down => self.send_down(now, ip_bytes),
+            Heading::Up => self.send_up(now, ip_bytes),
+        }
+    }
+    /// When an undecided packet's fate is known next; `NEVER` for paths that always decide at once.
+    #[inline]
+    fn next_event(&self) -> SimTime {
+        SimTime::NEVER
+    }
+    /// A fate that is known at `now`: that of the oldest undecided packet of the direction; when it arrives, or `None` for lost.
+    #[inline]
+    fn resolve(&mut self, _now: SimTime) -> Option<(Heading, Option<SimTime>)> {
+        None
+    }
 }
 
 /// A request and its response, numbered from 0 in the order of the requests.
@@ -101,6 +158,8 @@ pub struct Connection<P> {
     now: SimTime,
     down: Lane<Down>,
     up: Lane<Up>,
+    undecided_down: VecDeque<Down>,
+    undecided_up: VecDeque<Up>,
     chunks: ChunkStore,
     queue: SendQueue,
     recovery: Recovery,
@@ -178,6 +237,8 @@ impl<P: Path> Connection<P> {
             now: start,
             down: Lane::new(),
             up: Lane::new(),
+            undecided_down: VecDeque::new(),
+            undecided_up: VecDeque::new(),
             chunks: ChunkStore::default(),
             queue: SendQueue::new(&config),
             recovery: Recovery::new(config.rules, config.ack.max_delay, controller, config.wire.payload),
@@ -312,8 +373,8 @@ impl<P: Path> Connection<P> {
         if self.server_owes_ack {
             self.send_bare();
         }
-        let (down, up, timers) = (self.down.next(), self.up.next(), self.timers());
-        let next = timers.into_iter().fold(down.min(up), SimTime::min);
+        let (down, up, path, timers) = (self.down.next(), self.up.next(), self.path.next_event(), self.timers());
+        let next = timers.into_iter().fold(down.min(up).min(path), SimTime::min);
         if next > limit || next == SimTime::NEVER {
             return false;
         }
@@ -321,7 +382,9 @@ impl<P: Path> Connection<P> {
         // A deadline that was passed while it was not armed is due now; time never goes back.
         self.now = self.now.max(next);
         self.stats.events += 1;
-        if down == next {
+        if path == next {
+            self.on_path();
+        } else if down == next {
             self.on_down();
         } else if up == next {
             self.on_up();
@@ -354,6 +417,33 @@ impl<P: Path> Connection<P> {
     /// Time has moved on while this connection had nothing to do.
     pub(crate) fn wait_until(&mut self, now: SimTime) {
         self.now = self.now.max(now);
+    }
+
+    /// When [`Connection::advance`] has something to do next, the path's events included; `NEVER` when all is quiet.
+    #[must_use]
+    pub fn next_time(&self) -> SimTime {
+        if self.server_owes_ack || !self.events.is_empty() {
+            return self.now;
+        }
+        let lanes = self.down.next().min(self.up.next()).min(self.path.next_event());
+        self.timers().into_iter().fold(lanes, SimTime::min).max(self.now)
+    }
+
+    /// The path knows what becomes of a packet that was undecided.
+    fn on_path(&mut self) {
+        match self.path.resolve(self.now) {
+            Some((Heading::Down, arrival)) => {
+                if let (Some(packet), Some(at)) = (self.undecided_down.pop_front(), arrival) {
+                    self.down.push(at, packet);
+                }
+            }
+            Some((Heading::Up, arrival)) => {
+                if let (Some(packet), Some(at)) = (self.undecided_up.pop_front(), arrival) {
+                    self.up.push(at, packet);
+                }
+            }
+            None => {}
+        }
     }
 
     /// A connection that makes no progress is a mistake of the model: say so instead of running for ever.

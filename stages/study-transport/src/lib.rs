@@ -26,7 +26,7 @@ pub use config::{
     Scheduler, SessionState, TailProbe, TlsVersion, TransportParams, WireFormat,
 };
 pub use congestion::CongestionControl;
-pub use connection::{AppEvent, Connection, Path, StreamId};
+pub use connection::{AppEvent, Connection, Fate, Flight, Heading, Path, StreamId};
 pub use rtt::RttEstimator;
 pub use send_queue::Availability;
 pub use stats::{ConnectionStats, RttHistogram, StreamReport};

@@ -11,19 +11,23 @@
 //!
 //! Random streams: one exponential of `loss` per loss.
 
-use super::{Geometric, LossClock};
+use super::{Geometric, LossClock, PhaseStreams};
 use study_ident::RandomStream;
-use study_units::{Probability, SimDuration};
+use study_units::{Bytes, Probability, SimDuration};
 
 study_tree::params! {
     /// Independent losses.
     pub struct Bernoulli {
         /// Share of slots lost, 0 to 100 %.
         rate: Probability;
-        /// What a slot is: a packet, or a span of time.
+        /// What a slot is: a packet, a span of time, or an amount of bytes.
         clock: LossClock = LossClock::Packet;
         /// Length of a slot with `clock: time`; default is one 1,500 B packet at the link's constant rate.
         slot: Option<SimDuration> = None;
+        /// Length of a slot with `clock: byte`; default is 1,500 B.
+        slot_bytes: Option<Bytes> = None;
+        /// Whether handshake, requests, responses and acknowledgements have chains of their own.
+        phases: Option<PhaseStreams> = None;
     }
 }
 

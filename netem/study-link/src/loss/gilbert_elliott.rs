@@ -21,9 +21,9 @@
 //! Random streams: of `loss`, with `clock: time` one uniform for the first state; then per sojourn one exponential for
 //! its length and, where the loss probability of its state is neither 0 nor 100 %, one per loss and one more.
 
-use super::{Geometric, LossClock};
+use super::{Geometric, LossClock, PhaseStreams};
 use study_ident::RandomStream;
-use study_units::{Probability, SimDuration};
+use study_units::{Bytes, Probability, SimDuration};
 
 study_tree::params! {
     /// Losses in bursts: a chain with a good and a bad state.
@@ -36,10 +36,14 @@ study_tree::params! {
         loss_in_bad: Probability = Probability::ONE;
         /// Share of slots lost in the good state.
         loss_in_good: Probability = Probability::ZERO;
-        /// What a slot is: a span of time, or a packet.
+        /// What a slot is: a span of time, a packet, or an amount of bytes.
         clock: LossClock = LossClock::Time;
         /// Length of a slot with `clock: time`; default is one 1,500 B packet at the link's constant rate.
         slot: Option<SimDuration> = None;
+        /// Length of a slot with `clock: byte`; default is 1,500 B.
+        slot_bytes: Option<Bytes> = None;
+        /// Whether handshake, requests, responses and acknowledgements have chains of their own.
+        phases: Option<PhaseStreams> = None;
     }
 }
 
@@ -140,6 +144,8 @@ mod tests {
             loss_in_good: share(g),
             clock: LossClock::Packet,
             slot: None,
+            slot_bytes: None,
+            phases: None,
         }
     }
 

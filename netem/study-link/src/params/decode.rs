@@ -2,8 +2,12 @@
 
 use super::{DirectionParams, LinkParams};
 use crate::FULL_PACKET_BYTES;
-use crate::jitter::{self, JitterParams};
-use crate::loss::{Loss, LossClock};
+use crate::arq::Arq;
+use crate::bucket::{self, TokenBucket};
+use crate::delay::DelaySchedule;
+use crate::jitter;
+use crate::loss::{Loss, LossAt, LossClock, LossSchedule};
+use crate::outage::Outages;
 use crate::queue::{Queue, QueueLimit};
 use crate::rate::Rate;
 use serde_json::{Value, json};
@@ -11,7 +15,8 @@ use study_tree::{Cx, Decode, Diagnostic, MapReader, Node, Span};
 use study_units::{Bytes, SimDuration};
 
 /// Keys of one direction, the delay apart.
-const DIRECTION_KEYS: &[&str] = &["rate", "jitter", "loss", "queue", "overhead"];
+const DIRECTION_KEYS: &[&str] =
+    &["rate", "jitter", "loss", "queue", "overhead", "loss_at", "outages", "arq", "shaper", "policer", "extra_delay"];
 const MOST_OVERHEAD_BYTES: u64 = 65_535;
 
 impl Decode for LinkParams {
@@ -48,9 +53,25 @@ fn duration_schema(description: &str) -> Value {
 fn direction_properties() -> Value {
     let mut queue = Queue::schema();
     queue["default"] = json!({ "drop_tail": "1 x BDP" });
+    let described = |mut schema: Value, description: &str| {
+        schema["description"] = description.into();
+        schema
+    };
+    let mut loss_at = LossAt::schema();
+    loss_at["default"] = json!("entry");
+    loss_at["description"] = json!("Where random loss strikes: before the queue, or after the transmission.");
+    let mut outages = Outages::schema();
+    outages["default"] = json!("none");
     json!({
         "one_way": duration_schema("Base (smallest) delay of one direction."),
-        "rate": Rate::schema(), "jitter": jitter::schema(), "loss": Loss::schema(), "queue": queue,
+        "rate": Rate::schema(), "jitter": jitter::schema(),
+        "loss": { "default": "none", "anyOf": [Loss::schema(), LossSchedule::schema()] }, "queue": queue,
+        "loss_at": loss_at,
+        "outages": described(outages, "When all that is sent is lost."),
+        "arq": described(Arq::schema(), "Link-layer repair: a random loss becomes a delay."),
+        "shaper": described(TokenBucket::schema(), "Token bucket that makes packets wait in the queue."),
+        "policer": described(TokenBucket::schema(), "Token bucket that drops packets at the entry."),
+        "extra_delay": described(DelaySchedule::schema(), "Delay on top of the base delay, in steps over time."),
         "overhead": { "type": ["string", "number"], "default": "0 B",
             "description": "Bytes that the link layer adds to each packet." }
     })
@@ -77,7 +98,10 @@ fn decode_symmetric(node: &Node, cx: &mut Cx<'_>) -> Option<LinkParams> {
     let rest = read_direction(node, &mut map);
     ok &= map.finish();
     let ((down, up), rest) = (delays?, rest?);
-    ok.then(|| LinkParams { down: rest.clone().with_delay(down), up: rest.with_delay(up) })
+    ok.then(|| LinkParams {
+        down: DirectionParams { one_way: down, ..rest.clone() },
+        up: DirectionParams { one_way: up, ..rest },
+    })
 }
 
 fn says_symmetric(node: &Node, map: &mut MapReader<'_, '_, '_>) -> bool {
@@ -183,7 +207,7 @@ fn decode_side(node: &Node, shared: Option<(Option<SimDuration>, Span)>, cx: &mu
     let rest = read_direction(node, &mut map);
     ok &= map.finish();
     let (delay, rest) = (delay?, rest?);
-    ok.then(|| rest.with_delay(delay))
+    ok.then_some(DirectionParams { one_way: delay, ..rest })
 }
 
 enum Delay {
@@ -241,82 +265,156 @@ fn refuse_bare_delay(node: &Node, map: &mut MapReader<'_, '_, '_>) -> bool {
     false
 }
 
-/// A direction without its delay.
-#[derive(Clone)]
-struct Rest {
-    rate: Rate,
-    jitter: Option<JitterParams>,
-    loss: Loss,
-    queue: Queue,
-    overhead: Bytes,
-}
-
-impl Rest {
-    fn with_delay(self, one_way: SimDuration) -> DirectionParams {
-        let Self { rate, jitter, loss, queue, overhead } = self;
-        DirectionParams { one_way, rate, jitter, loss, queue, overhead }
-    }
-}
-
-fn read_direction(node: &Node, map: &mut MapReader<'_, '_, '_>) -> Option<Rest> {
+fn read_direction(node: &Node, map: &mut MapReader<'_, '_, '_>) -> Option<DirectionParams> {
     let rate = map.required::<Rate>("rate");
     let jitter = map.node("jitter").map_or(Some(None), |n| jitter::decode(n, map.cx));
-    let loss = map.or("loss", || Loss::None);
+    let loss = read_loss(map);
     let queue = map.or("queue", || Queue::DropTail(QueueLimit::Bdp(1.0)));
     let overhead = map.or("overhead", || Bytes::new(0));
     if overhead.is_some_and(|o| o.get() > MOST_OVERHEAD_BYTES) {
         map.out_of_range("overhead", "0 B to 65535 B");
     }
-    let (rate, loss) = (rate?, loss?);
-    let loss = settle_slot(loss, &rate, node, map.cx);
-    let queue = queue?;
-    if let (Rate::Unlimited, Queue::DropTail(_), Some(value)) = (&rate, &queue, map.node("queue")) {
+    let rare = read_rare(overhead.map_or(0, Bytes::get), map);
+    let (rate, (loss, loss_schedule)) = (rate?, loss?);
+    let settled = settle_losses(loss, loss_schedule, &rate, node, map.cx);
+    let (queue, rare) = (queue?, rare?);
+    let (loss, loss_schedule) = settled?;
+    let unlimited = matches!(rate, Rate::Unlimited) && rare.shaper.is_none();
+    if let (true, Some(value)) = (unlimited && queue != Queue::Unlimited, map.node("queue")) {
         map.cx.push(
             Diagnostic::warning("queue-without-rate", value.span, "no queue forms where the rate is unlimited")
                 .help("leave `queue` out, or give a `rate`"),
         );
     }
-    Some(Rest { rate, jitter: jitter?, loss: loss?, queue, overhead: overhead? })
+    let nothing_lost = loss == Loss::None && loss_schedule.is_none();
+    for (key, useless) in [("arq", nothing_lost && rare.arq.is_some()), ("loss_at", nothing_lost)] {
+        if let (true, Some(span)) = (useless, key_span(node, key)) {
+            let message = format!("`{key}` acts on random losses, and there are none");
+            map.cx.push(Diagnostic::error("unknown-key", span, message).help("leave it out, or give a `loss`"));
+            return None;
+        }
+    }
+    Some(DirectionParams { rate, jitter: jitter?, loss, loss_schedule, queue, overhead: overhead?, ..rare })
 }
 
-/// Gives `clock: time` its slot; refuses a slot where it has no meaning.
+/// A process, or processes in steps over time.
+fn read_loss(map: &mut MapReader<'_, '_, '_>) -> Option<(Loss, Option<LossSchedule>)> {
+    match map.node("loss") {
+        Some(node) if node.get("schedule").is_some() => {
+            LossSchedule::decode(node, map.cx).map(|schedule| (Loss::None, Some(schedule)))
+        }
+        _ => map.or("loss", || Loss::None).map(|loss| (loss, None)),
+    }
+}
+
+/// What few links have; the other fields are those of [`DirectionParams::plain`].
+fn read_rare(overhead: u64, map: &mut MapReader<'_, '_, '_>) -> Option<DirectionParams> {
+    let loss_at = map.or("loss_at", || LossAt::Entry);
+    let outages = map.or("outages", || Outages::None);
+    let arq = map.optional::<Arq>("arq");
+    let shaper = map.optional::<TokenBucket>("shaper");
+    let policer = map.optional::<TokenBucket>("policer");
+    let extra_delay = map.optional::<DelaySchedule>("extra_delay");
+    let mut ok = true;
+    if let (Some(node), Some(outages)) = (map.node("outages"), &outages) {
+        ok &= outages.checked(node, map.cx);
+    }
+    for (key, bucket) in [("shaper", &shaper), ("policer", &policer)] {
+        if let (Some(node), Some(bucket)) = (map.node(key), bucket) {
+            ok &= bucket::checked(bucket, overhead, node, map.cx);
+        }
+    }
+    let given = |key, decoded: bool, map: &mut MapReader<'_, '_, '_>| map.node(key).is_none() || decoded;
+    ok &= given("arq", arq.is_some(), map);
+    ok &= given("shaper", shaper.is_some(), map);
+    ok &= given("policer", policer.is_some(), map);
+    ok &= given("extra_delay", extra_delay.is_some(), map);
+    let plain = DirectionParams::plain(SimDuration::ZERO, Rate::Unlimited);
+    ok.then_some(DirectionParams { loss_at: loss_at?, outages: outages?, arq, shaper, policer, extra_delay, ..plain })
+}
+
+type Losses = (Loss, Option<LossSchedule>);
+
+/// Settles the clock of the process, or of each step's.
+fn settle_losses(
+    loss: Loss,
+    schedule: Option<LossSchedule>,
+    rate: &Rate,
+    node: &Node,
+    cx: &mut Cx<'_>,
+) -> Option<Losses> {
+    let place = node.get("loss").unwrap_or(node);
+    let Some(mut schedule) = schedule else {
+        return settle_clock(loss, rate, place, cx).map(|loss| (loss, None));
+    };
+    let steps = place.get("schedule").and_then(Node::items).unwrap_or_default();
+    let mut ok = true;
+    for (i, step) in schedule.schedule.iter_mut().enumerate() {
+        let place = steps.get(i).and_then(|step| step.get("loss")).unwrap_or(place);
+        match settle_clock(step.loss.clone(), rate, place, cx) {
+            Some(loss) => step.loss = loss,
+            None => ok = false,
+        }
+    }
+    ok.then_some((Loss::None, Some(schedule)))
+}
+
 /// A packet of 1,500 B at 1.2 Gbit/s; shorter slots mean more steps of the chain than packets.
 const SHORTEST_SLOT: SimDuration = SimDuration::from_micros(10);
+/// Shorter slots mean many steps of the chain per packet.
+const SHORTEST_SLOT_BYTES: u64 = 40;
 
-fn settle_slot(mut loss: Loss, rate: &Rate, node: &Node, cx: &mut Cx<'_>) -> Option<Loss> {
-    let model = node.get("loss").and_then(|n| n.get(loss.name())).unwrap_or(node);
-    match (loss.clock(), loss.slot()) {
-        (Some(LossClock::Packet), Some(_)) => {
-            let span = key_span(model, "slot").unwrap_or(model.span);
-            cx.push(
-                Diagnostic::error("unknown-key", span, "`slot` has no meaning with `clock: packet`")
-                    .help("leave `slot` out, or write `clock: time`"),
-            );
-            None
-        }
-        (Some(LossClock::Time), Some(slot)) if slot < SHORTEST_SLOT => {
-            let span = model.get("slot").map_or(model.span, |n| n.span);
-            cx.push(
-                Diagnostic::error("out-of-range", span, format!("a slot of `{slot}` is too short to simulate"))
-                    .help("give at least 10 us, e.g. `0.6 ms`"),
-            );
-            None
-        }
-        (Some(LossClock::Time), None) => {
-            let Rate::Constant(rate) = rate else {
-                cx.push(
-                    Diagnostic::error(
-                        "slot-missing",
-                        model.span,
-                        "`clock: time` needs a `slot` where the rate is not constant",
-                    )
-                    .help("add `slot: ...`, the time of one step of the chain, or write `clock: packet`"),
-                );
-                return None;
-            };
-            loss.set_slot(rate.serialization(FULL_PACKET_BYTES));
-            Some(loss)
-        }
-        _ => Some(loss),
+/// Gives a process the slot and the phases that its clock implies; refuses keys where they have no meaning. `place` is the
+/// value of `loss`.
+fn settle_clock(mut loss: Loss, rate: &Rate, place: &Node, cx: &mut Cx<'_>) -> Option<Loss> {
+    let model = place.get(loss.name()).unwrap_or(place);
+    if !loss.checked(model, cx) {
+        return None;
     }
+    let Some(clock) = loss.clock() else { return Some(loss) };
+    let foreign: &[(&str, &str)] = match clock {
+        LossClock::Packet => &[("slot", "time"), ("slot_bytes", "byte")],
+        LossClock::Byte => &[("slot", "time")],
+        LossClock::Time => &[("slot_bytes", "byte"), ("phases", "byte")],
+    };
+    for (key, other) in foreign {
+        if let Some(span) = key_span(model, key) {
+            let message = format!("`{key}` has no meaning with `clock: {}`", clock.name());
+            let help = format!("leave `{key}` out, or write `clock: {other}`");
+            cx.push(Diagnostic::error("unknown-key", span, message).help(help));
+            return None;
+        }
+    }
+    let too_short = match (loss.slot(), loss.slot_bytes()) {
+        (Some(slot), _) if slot < SHORTEST_SLOT => Some(("slot", slot.to_string(), "10 us, e.g. `0.6 ms`")),
+        (_, Some(bytes)) if bytes.get() < SHORTEST_SLOT_BYTES => {
+            Some(("slot_bytes", bytes.to_string(), "40 B, e.g. `1500 B`"))
+        }
+        _ => None,
+    };
+    if let Some((key, found, least)) = too_short {
+        let span = model.get(key).map_or(model.span, |n| n.span);
+        cx.push(
+            Diagnostic::error("out-of-range", span, format!("a slot of `{found}` is too short to simulate"))
+                .help(format!("give at least {least}")),
+        );
+        return None;
+    }
+    let full_packet = match rate {
+        Rate::Constant(rate) => Some(rate.serialization(FULL_PACKET_BYTES)),
+        _ => None,
+    };
+    loss.settle_clock(full_packet);
+    if clock == LossClock::Time && loss.slot().is_none() {
+        cx.push(
+            Diagnostic::error(
+                "slot-missing",
+                model.span,
+                "`clock: time` needs a `slot` where the rate is not constant",
+            )
+            .help("add `slot: ...`, the time of one step of the chain, or write `clock: packet`"),
+        );
+        return None;
+    }
+    Some(loss)
 }

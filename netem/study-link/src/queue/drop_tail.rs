@@ -14,7 +14,7 @@
 //!
 //! Random streams: none.
 
-use super::QueueLimit;
+use super::{QueueLimit, Room};
 use std::collections::VecDeque;
 
 #[derive(Debug, Clone)]
@@ -22,18 +22,12 @@ pub(crate) struct DropTail {
     /// Last instant on the wire and size of every packet in the system, oldest first.
     waiting: VecDeque<(u64, u32)>,
     backlog_bytes: u64,
-    most_packets: u64,
-    most_bytes: u64,
+    room: Room,
 }
 
 impl DropTail {
     pub(super) fn new(limit: QueueLimit) -> Self {
-        let (most_packets, most_bytes) = match limit {
-            QueueLimit::Packets(packets) => (packets, u64::MAX),
-            QueueLimit::Bytes(bytes) => (u64::MAX, bytes.get()),
-            QueueLimit::Bdp(_) => panic!("the room of a queue is still a multiple of an unknown rate: resolve first"),
-        };
-        Self { waiting: VecDeque::new(), backlog_bytes: 0, most_packets, most_bytes }
+        Self { waiting: VecDeque::new(), backlog_bytes: 0, room: Room::new(limit) }
     }
     #[inline]
     pub(super) fn admits(&mut self, now: u64, wire: u32) -> bool {
@@ -43,7 +37,7 @@ impl DropTail {
             self.waiting.pop_front();
             self.backlog_bytes -= u64::from(bytes);
         }
-        (self.waiting.len() as u64) < self.most_packets && self.backlog_bytes + u64::from(wire) <= self.most_bytes
+        self.room.admits(self.waiting.len(), self.backlog_bytes, 0, wire)
     }
     #[inline]
     pub(super) fn push(&mut self, finish: u64, wire: u32) {

@@ -86,7 +86,7 @@ fn figures_have_no_overlapping_or_clipped_text() {
         nodes: fixture.nodes.clone(),
     };
     let chosen = evidence::choose(&params, &frames, &plan::Plan::new(&study)).unwrap();
-    let figures = figures::all(&params, &inputs, &frames, &chosen).unwrap();
+    let figures = figures::all(&params, &inputs, &frames, &chosen, &[]).unwrap();
     assert_eq!(figures.len(), 5);
     for figure in figures {
         assert_eq!(figure.defects(), Vec::<String>::new(), "{}", figure.id);

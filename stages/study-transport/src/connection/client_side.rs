@@ -178,8 +178,18 @@ impl<P: Path> Connection<P> {
         let (log_end, held) = self.receiver.ack_sent(self.now);
         let window = self.auto_window.map_or(self.peer_window, |auto| auto.window);
         self.stats.client_packets += 1;
-        if let Some(at) = self.path.send_up(self.now, bytes) {
-            self.up.push(at, Up { message, log_end, held, bytes, window });
+        let flight = match message.map(|(slot, _)| self.client.message(slot)) {
+            Some(Message::Request(_) | Message::Rejected) => Flight::Request,
+            Some(Message::Prelude | Message::Hello | Message::KeyExchange) => Flight::Handshake,
+            Some(Message::Credit(_)) => Flight::Ack,
+            None if self.established_at == SimTime::NEVER => Flight::Handshake,
+            None => Flight::Ack,
+        };
+        let packet = Up { message, log_end, held, bytes, window };
+        match self.path.send(self.now, Heading::Up, bytes, flight) {
+            Fate::Arrives(at) => self.up.push(at, packet),
+            Fate::Lost => {}
+            Fate::Undecided => self.undecided_up.push_back(packet),
         }
     }
 }

@@ -109,25 +109,29 @@ impl<P: Path> Connection<P> {
             (true, false) => wire.header + wire.payload,
             (false, _) => wire.header + content.size,
         };
+        let flight = if content.is_handshake() { Flight::Handshake } else { Flight::Response };
         let number = self.recovery.on_sent(self.now, chunk, content.size);
-        self.put_down(bytes, |client_log| Down::Data { number, chunk, client_log });
+        self.put_down(bytes, flight, |client_log| Down::Data { number, chunk, client_log });
         self.stats.packets_sent += 1;
     }
 
     /// A SYN-ACK or an acknowledgement without data.
     pub(super) fn send_bare(&mut self) {
         let bytes = if self.config.wire.oracle { 0 } else { self.config.wire.ack };
-        self.put_down(bytes, |client_log| Down::Bare { client_log });
+        let flight = if self.established_at == SimTime::NEVER { Flight::Handshake } else { Flight::Ack };
+        self.put_down(bytes, flight, |client_log| Down::Bare { client_log });
     }
 
     /// Every server packet also acknowledges.
-    pub(super) fn put_down(&mut self, bytes: u32, packet: impl FnOnce(usize) -> Down) {
+    pub(super) fn put_down(&mut self, bytes: u32, flight: Flight, packet: impl FnOnce(usize) -> Down) {
         self.server_owes_ack = false;
         if let Some(budget) = &mut self.amplification {
             *budget = budget.saturating_sub(u64::from(bytes));
         }
-        if let Some(at) = self.path.send_down(self.now, bytes) {
-            self.down.push(at, packet(self.server_log.len()));
+        match self.path.send(self.now, Heading::Down, bytes, flight) {
+            Fate::Arrives(at) => self.down.push(at, packet(self.server_log.len())),
+            Fate::Lost => {}
+            Fate::Undecided => self.undecided_down.push_back(packet(self.server_log.len())),
         }
     }
 

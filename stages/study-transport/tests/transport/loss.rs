@@ -128,11 +128,11 @@ struct BothWays {
 }
 
 impl study_transport::Path for BothWays {
-    fn send_down(&mut self, now: study_units::SimTime, _: u32) -> Option<study_units::SimTime> {
-        (!self.stream.happens(self.loss)).then(|| now + study_units::SimDuration::from_millis(20))
+    fn send_down(&mut self, now: study_units::SimTime, _: u32) -> study_transport::Fate {
+        (!self.stream.happens(self.loss)).then(|| now + study_units::SimDuration::from_millis(20)).into()
     }
-    fn send_up(&mut self, now: study_units::SimTime, _: u32) -> Option<study_units::SimTime> {
-        (!self.stream.happens(self.loss)).then(|| now + study_units::SimDuration::from_millis(20))
+    fn send_up(&mut self, now: study_units::SimTime, _: u32) -> study_transport::Fate {
+        (!self.stream.happens(self.loss)).then(|| now + study_units::SimDuration::from_millis(20)).into()
     }
 }
 
@@ -163,12 +163,12 @@ fn a_lost_initial_costs_early_data_the_initial_timeout() {
     // 0-RTT packets are unreadable without the Initial, so they are not acknowledged either (RFC 9001 section 5.7).
     struct FirstLost(u32);
     impl study_transport::Path for FirstLost {
-        fn send_down(&mut self, now: study_units::SimTime, _: u32) -> Option<study_units::SimTime> {
-            Some(now + study_units::SimDuration::from_millis(20))
+        fn send_down(&mut self, now: study_units::SimTime, _: u32) -> study_transport::Fate {
+            study_transport::Fate::Arrives(now + study_units::SimDuration::from_millis(20))
         }
-        fn send_up(&mut self, now: study_units::SimTime, _: u32) -> Option<study_units::SimTime> {
+        fn send_up(&mut self, now: study_units::SimTime, _: u32) -> study_transport::Fate {
             self.0 += 1;
-            (self.0 > 1).then(|| now + study_units::SimDuration::from_millis(20))
+            (self.0 > 1).then(|| now + study_units::SimDuration::from_millis(20)).into()
         }
     }
     for (protocol, timeout) in [(Protocol::H3, 0.999), (Protocol::H2, 1.0)] {

@@ -2,7 +2,7 @@
 
 use crate::support::{fetch, params};
 use study_transport::{
-    CongestionControl, Connection, ConnectionConfig, Path, Protocol, Scheduler, SessionState, StreamReport,
+    CongestionControl, Connection, ConnectionConfig, Fate, Path, Protocol, Scheduler, SessionState, StreamReport,
 };
 use study_units::{BitRate, SimDuration, SimTime};
 
@@ -19,7 +19,7 @@ struct Scripted<F> {
 }
 
 impl<F: FnMut(usize, SimTime) -> Option<SimDuration>> Path for Scripted<F> {
-    fn send_down(&mut self, now: SimTime, ip_bytes: u32) -> Option<SimTime> {
+    fn send_down(&mut self, now: SimTime, ip_bytes: u32) -> Fate {
         let late = (self.fate)(self.sent.len(), now);
         self.sent.push(now);
         self.free_at = self.free_at.max(now);
@@ -27,10 +27,10 @@ impl<F: FnMut(usize, SimTime) -> Option<SimDuration>> Path for Scripted<F> {
             self.free_at = until;
         }
         self.free_at += self.rate.serialization(u64::from(ip_bytes));
-        late.map(|late| self.free_at + self.one_way + late)
+        late.map_or(Fate::Lost, |late| Fate::Arrives(self.free_at + self.one_way + late))
     }
-    fn send_up(&mut self, now: SimTime, _ip_bytes: u32) -> Option<SimTime> {
-        Some(now + self.one_way)
+    fn send_up(&mut self, now: SimTime, _ip_bytes: u32) -> Fate {
+        Fate::Arrives(now + self.one_way)
     }
 }
 

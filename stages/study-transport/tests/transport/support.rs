@@ -1,5 +1,7 @@
 //! A plain network for the tests: fixed rate, fixed delay, a list or a rule of drops.
-use study_transport::{AppEvent, Availability, Connection, ConnectionConfig, Path, StreamReport, TransportParams};
+use study_transport::{
+    AppEvent, Availability, Connection, ConnectionConfig, Fate, Path, StreamReport, TransportParams,
+};
 use study_tree::{Cx, Decode, Node, Sections, Span};
 use study_units::{BitRate, SimDuration, SimTime};
 
@@ -32,19 +34,19 @@ impl<D: FnMut(u64) -> bool> TestPath<D> {
 }
 
 impl<D: FnMut(u64) -> bool> Path for TestPath<D> {
-    fn send_down(&mut self, now: SimTime, ip_bytes: u32) -> Option<SimTime> {
+    fn send_down(&mut self, now: SimTime, ip_bytes: u32) -> Fate {
         let index = self.sent_down;
         self.sent_down += 1;
         if (self.drop_down)(index) {
-            return None;
+            return Fate::Lost;
         }
         self.free_at = self.free_at.max(now) + self.rate.serialization(u64::from(ip_bytes));
         self.log.push((self.free_at, ip_bytes));
-        Some(self.free_at + self.one_way)
+        Fate::Arrives(self.free_at + self.one_way)
     }
-    fn send_up(&mut self, now: SimTime, _ip_bytes: u32) -> Option<SimTime> {
+    fn send_up(&mut self, now: SimTime, _ip_bytes: u32) -> Fate {
         self.sent_up += 1;
-        Some(now + self.one_way)
+        Fate::Arrives(now + self.one_way)
     }
 }
 

@@ -16,12 +16,12 @@ struct Recorded {
 }
 
 impl Path for Recorded {
-    fn send_down(&mut self, now: SimTime, _: u32) -> Option<SimTime> {
+    fn send_down(&mut self, now: SimTime, _: u32) -> study_transport::Fate {
         self.sent.push(now);
-        (!self.lost.contains(&(self.sent.len() - 1))).then(|| now + self.one_way)
+        (!self.lost.contains(&(self.sent.len() - 1))).then(|| now + self.one_way).into()
     }
-    fn send_up(&mut self, now: SimTime, _: u32) -> Option<SimTime> {
-        Some(now + self.one_way)
+    fn send_up(&mut self, now: SimTime, _: u32) -> study_transport::Fate {
+        study_transport::Fate::Arrives(now + self.one_way)
     }
 }
 
@@ -104,14 +104,14 @@ fn stalled_streams(k: usize, per_stream: u64, lost: &std::collections::BTreeSet<
         lost: &'a std::collections::BTreeSet<usize>,
     }
     impl Path for Window<'_> {
-        fn send_down(&mut self, now: SimTime, _: u32) -> Option<SimTime> {
+        fn send_down(&mut self, now: SimTime, _: u32) -> study_transport::Fate {
             let index = self.count;
             self.count += 1;
             let gone = index.checked_sub(self.first).is_some_and(|i| self.lost.contains(&i));
-            (!gone).then(|| now + SimDuration::from_millis(50))
+            (!gone).then(|| now + SimDuration::from_millis(50)).into()
         }
-        fn send_up(&mut self, now: SimTime, _: u32) -> Option<SimTime> {
-            Some(now + SimDuration::from_millis(50))
+        fn send_up(&mut self, now: SimTime, _: u32) -> study_transport::Fate {
+            study_transport::Fate::Arrives(now + SimDuration::from_millis(50))
         }
     }
     let mut p = params();
