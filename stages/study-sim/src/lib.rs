@@ -18,11 +18,13 @@ mod edge;
 mod network;
 mod origin;
 mod session;
+mod shared;
 mod trial;
 
 pub use edge::{CacheOutcome, EdgeSpec};
 pub use network::LinkPath;
 pub use session::{SegmentResult, SessionResult};
+pub use shared::{FlowLoad, FlowPackets, FlowResult, FlowSpec, SharedResult, SharedSpec, jain_index, run_shared};
 pub use trial::{
     ArmSpec, Blend, Resumption, SessionPlan, TrialCounters, TrialLinks, TrialPlan, TrialResult, TrialSpec, Viewer,
     run_trial,
