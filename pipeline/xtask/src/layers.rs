@@ -22,6 +22,7 @@ const ARROWS: &str = "
     sim        -> transport link cdn
     import     -> link cdn
     stacks     -> cdn transport
+    second-opinion -> transport link
     stage      -> table
     shaper     -> link
     store      ->
@@ -43,7 +44,7 @@ const NOTHING_OF_OURS: [&str; 4] = ["units", "ident", "tree", "xtask"];
 /// The folder of each crate.
 const FOLDERS: &str = "
     pipeline    : study engine spec bundle xtask
-    stages      : kinds stage sim trial transport cdn stacks import
+    stages      : kinds stage sim trial transport cdn stacks import second-opinion
     netem       : units link shaper
     reports     : frames stats report
     cache-store : ident tree table store remote
@@ -63,8 +64,8 @@ const FENCES: &str = "
     petgraph      : spec engine study
     rayon         : engine kinds frames
     tokio         : stacks trial shaper remote
-    quinn         : stacks trial
-    rustls        : stacks trial remote
+    quinn         : stacks trial second-opinion
+    rustls        : stacks trial remote second-opinion
     tempfile      : store study xtask engine
 ";
 

@@ -3,12 +3,14 @@
 mod flow;
 mod handshake;
 mod params;
+mod profile;
 mod rules;
 mod wire;
 
 pub use flow::{FlowRules, Limit};
 pub use handshake::{HandshakeRules, SessionState, TlsVersion};
 pub use params::TransportParams;
+pub use profile::{Profile, SenderRules};
 pub(crate) use rules::fires;
 pub use rules::{AckPolicy, RecoveryRules, TailProbe};
 pub use wire::{Framing, RECORD_OVERHEAD, WireFormat};
@@ -16,6 +18,9 @@ pub use wire::{Framing, RECORD_OVERHEAD, WireFormat};
 use crate::CongestionControl;
 use study_tree::choices;
 use study_units::SimDuration;
+
+/// Headers of IPv4 and UDP.
+const IP_AND_UDP: u32 = 28;
 
 choices! {
     /// The protocol stack of an arm.
@@ -76,6 +81,8 @@ pub struct ConnectionConfig {
     pub handshake: HandshakeRules,
     /// Windows and buffers.
     pub flow: FlowRules,
+    /// How the sender fills its window.
+    pub sender: SenderRules,
     /// Numbers of the study.
     pub params: TransportParams,
 }
@@ -92,7 +99,7 @@ impl ConnectionConfig {
     ) -> Self {
         let (tcp, multiplexed) = (protocol != Protocol::H3, protocol != Protocol::H1);
         let default_delay = SimDuration::from_millis(if tcp { 40 } else { 25 });
-        Self {
+        let mut config = Self {
             wire: wire_format(protocol, params),
             ack: AckPolicy {
                 every: params.ack_every,
@@ -128,7 +135,19 @@ impl ConnectionConfig {
                 version_negotiation: !tcp && params.version_negotiation,
             },
             flow: FlowRules::new(tcp, multiplexed, params),
+            sender: SenderRules::default(),
             params: params.clone(),
+        };
+        params.profile.apply(&mut config);
+        config
+    }
+    /// The first window in packets.
+    #[must_use]
+    pub fn initial_window(&self) -> f64 {
+        let datagram = self.wire.header + self.wire.payload - IP_AND_UDP;
+        match self.sender.initial_window_bytes {
+            Some(bytes) => f64::from(bytes) / f64::from(datagram.max(1)),
+            None => f64::from(self.params.initial_window),
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod bbr_v1;
 mod cubic;
+mod cubic_8312;
 mod fixed;
 mod newreno;
 mod slow_start;
@@ -15,6 +16,7 @@ use study_units::{SimDuration, SimTime};
 
 pub use bbr_v1::BbrV1;
 pub use cubic::Cubic;
+pub use cubic_8312::Cubic8312;
 pub use fixed::Fixed;
 pub use newreno::NewReno;
 pub use slow_start::{Growth, SlowStart, SlowStartChoice};
@@ -102,15 +104,17 @@ choices! {
 }
 
 impl CongestionControl {
-    /// A fresh controller for packets of `mss` bytes.
+    /// A fresh controller for a connection.
     #[must_use]
-    pub fn build(self, mss: u32, params: &crate::TransportParams) -> Box<dyn Controller> {
-        let slow_start = SlowStart::new(params.slow_start);
+    pub fn build(self, config: &crate::ConnectionConfig) -> Box<dyn Controller> {
+        let (mss, initial) = (config.wire.payload, config.initial_window());
+        let slow_start = SlowStart::new(config.params.slow_start);
         match self {
-            Self::NewReno => Box::new(NewReno::new(mss, params.initial_window, slow_start)),
-            Self::Cubic => Box::new(Cubic::new(mss, params.initial_window, slow_start)),
-            Self::BbrV1 => Box::new(BbrV1::new(mss, params.initial_window)),
-            Self::Fixed => Box::new(Fixed::new(mss, params.fixed_window)),
+            Self::NewReno => Box::new(NewReno::new(mss, initial, slow_start, config.sender.strict_window)),
+            Self::Cubic if config.sender.cubic_8312 => Box::new(Cubic8312::new(mss, initial)),
+            Self::Cubic => Box::new(Cubic::new(mss, initial, slow_start)),
+            Self::BbrV1 => Box::new(BbrV1::new(mss, initial)),
+            Self::Fixed => Box::new(Fixed::new(mss, config.params.fixed_window)),
         }
     }
 }

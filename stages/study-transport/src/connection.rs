@@ -28,6 +28,7 @@ use crate::client::{ClientSender, Message};
 use crate::config::{ConnectionConfig, Limit, Priority};
 use crate::flow::{AutoWindow, Credit};
 use crate::lane::Lane;
+use crate::pacing::BurstPacer;
 use crate::receiver::{Delivered, Inbound, Receiver};
 use crate::recovery::{MAX_TIMEOUT, Probe, Recovery};
 use crate::send_queue::{Availability, Chunk, ChunkStore, HANDSHAKE, SendQueue};
@@ -195,6 +196,8 @@ pub struct Connection<P> {
     amplification: Option<u64>,
     /// Paced: when the next packet may leave, and the timer that waits for it.
     pace_from: SimTime,
+    /// Paced in bursts instead.
+    burst_pacer: Option<BurstPacer>,
     pace_timer: SimTime,
     /// Client: the receive window, where it is tuned.
     auto_window: Option<AutoWindow>,
@@ -218,7 +221,7 @@ impl<P: Path> Connection<P> {
     /// Opens a connection at `start`: the first packet leaves at once.
     #[must_use]
     pub fn open(config: ConnectionConfig, path: P, start: SimTime) -> Self {
-        let controller = config.congestion_control.build(config.wire.payload, &config.params);
+        let controller = config.congestion_control.build(&config);
         let limited =
             config.rules.amplification_limit && config.session == SessionState::Cold && !config.handshake.retry;
         let (auto_window, peer_window) = match config.flow.receive_window {
@@ -263,6 +266,7 @@ impl<P: Path> Connection<P> {
             client_probes: 0,
             amplification: limited.then_some(0),
             pace_from: SimTime::ZERO,
+            burst_pacer: config.sender.burst_pacing.then(|| BurstPacer::new(u64::from(config.wire.payload), start)),
             pace_timer: SimTime::NEVER,
             auto_window,
             peer_window,
@@ -333,6 +337,9 @@ impl<P: Path> Connection<P> {
             return;
         }
         self.last_heard = self.now;
+        if stream.0 == 0 && self.config.sender.control_bytes > 0 {
+            self.queue.push_control(self.config.sender.control_bytes);
+        }
         let headers = self.config.params.response_headers.get();
         let meta = &mut self.streams[stream.0 as usize];
         meta.body = body;

@@ -7,7 +7,7 @@
 //! Random streams: none.
 
 use crate::config::{
-    AckPolicy, ConnectionConfig, FlowRules, HandshakeRules, RecoveryRules, TransportParams, WireFormat,
+    AckPolicy, ConnectionConfig, FlowRules, HandshakeRules, RecoveryRules, SenderRules, TransportParams, WireFormat,
 };
 use study_tree::choices;
 
@@ -91,6 +91,7 @@ pub fn hybrid(from: &ConnectionConfig, to: &ConnectionConfig, taken: FeatureSet)
         session: of(Feature::Handshake).session,
         handshake: handshake(of),
         flow: flow(of),
+        sender: sender(of),
         params: params(of),
     }
 }
@@ -154,11 +155,24 @@ fn flow<'a>(of: impl Fn(Feature) -> &'a ConnectionConfig) -> FlowRules {
     }
 }
 
+fn sender<'a>(of: impl Fn(Feature) -> &'a ConnectionConfig) -> SenderRules {
+    let control = &of(Feature::CongestionControl).sender;
+    SenderRules {
+        initial_window_bytes: of(Feature::InitialWindow).sender.initial_window_bytes,
+        strict_window: control.strict_window,
+        cubic_8312: control.cubic_8312,
+        burst_pacing: of(Feature::Pacing).sender.burst_pacing,
+        control_bytes: of(Feature::Handshake).sender.control_bytes,
+    }
+}
+
 fn params<'a>(of: impl Fn(Feature) -> &'a ConnectionConfig) -> TransportParams {
     let (handshake, packets) = (&of(Feature::Handshake).params, &of(Feature::Packets).params);
     let (windows, scheduling) = (&of(Feature::Windows).params, &of(Feature::Scheduling).params);
     let (acks, messages) = (&of(Feature::Acknowledgements).params, &of(Feature::Messages).params);
     TransportParams {
+        // Nobody reads it once the switches are set; it goes with the controller so that all mechanisms make the other arm.
+        profile: of(Feature::CongestionControl).params.profile,
         initial_window: of(Feature::InitialWindow).params.initial_window,
         ack_every: acks.ack_every,
         max_ack_delay: acks.max_ack_delay,

@@ -15,6 +15,7 @@ mod connection;
 pub mod features;
 mod flow;
 mod lane;
+mod pacing;
 mod receiver;
 mod recovery;
 mod rtt;
@@ -22,8 +23,8 @@ mod send_queue;
 mod stats;
 
 pub use config::{
-    AckPolicy, ConnectionConfig, FlowRules, Framing, HandshakeRules, Limit, Priority, Protocol, RecoveryRules,
-    Scheduler, SessionState, TailProbe, TlsVersion, TransportParams, WireFormat,
+    AckPolicy, ConnectionConfig, FlowRules, Framing, HandshakeRules, Limit, Priority, Profile, Protocol, RecoveryRules,
+    Scheduler, SenderRules, SessionState, TailProbe, TlsVersion, TransportParams, WireFormat,
 };
 pub use congestion::CongestionControl;
 pub use connection::{AppEvent, Connection, Fate, Flight, Heading, Path, StreamId};

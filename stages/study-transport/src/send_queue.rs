@@ -71,6 +71,8 @@ pub struct SendQueue {
     /// Responses without data: when the next bytes come, in which order they ran dry, and which they are.
     waiting: BinaryHeap<Reverse<(SimTime, u64, u32)>>,
     ran_dry: u64,
+    /// Bytes of a packet without stream data that goes before all responses.
+    control: u32,
     handshake_left: u64,
     handshake_started: bool,
     payload: u64,
@@ -106,6 +108,7 @@ impl SendQueue {
             schedule: Schedule::new(config.scheduler),
             waiting: BinaryHeap::new(),
             ran_dry: 0,
+            control: 0,
             handshake_left: 0,
             handshake_started: false,
             payload: u64::from(wire.payload),
@@ -127,6 +130,11 @@ impl SendQueue {
     pub fn push_handshake(&mut self, bytes: u64) {
         self.handshake_left = bytes;
         self.handshake_started = true;
+    }
+
+    /// Queues a packet without stream data; it goes before all responses.
+    pub const fn push_control(&mut self, bytes: u32) {
+        self.control = bytes;
     }
 
     /// Queues a response and returns its length on the stream, frame overhead included.
@@ -210,7 +218,10 @@ impl SendQueue {
     /// Whether a chunk could be cut now.
     #[inline]
     pub fn has_data(&self) -> bool {
-        self.handshake_started || self.committed_bytes > 0 || (!self.schedule.is_empty() && self.connection_credit > 0)
+        self.handshake_started
+            || self.control > 0
+            || self.committed_bytes > 0
+            || (!self.schedule.is_empty() && self.connection_credit > 0)
     }
 
     /// Whether there is data that only flow control holds back.
@@ -251,6 +262,9 @@ impl SendQueue {
             self.handshake_started = self.handshake_left > 0;
             // Handshake and application data travel under different keys: no packet of ours carries both.
             return Some(chunk);
+        }
+        if self.control > 0 {
+            return Some(Chunk { size: std::mem::take(&mut self.control), ..Chunk::default() });
         }
         if self.is_direct() {
             while room > 0 && chunk.used < 2 {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use study_cdn::cache::CacheParams;
 use study_cdn::player::{Decisions, PlayerParams};
 use study_sim::{ArmSpec, Resumption};
-use study_transport::{CongestionControl, Protocol, Scheduler, TransportParams};
+use study_transport::{CongestionControl, Profile, Protocol, Scheduler, TransportParams};
 use study_tree::{Cx, Decode, Diagnostic, MapReader, Node, choices, defaults, did_you_mean, merge, params, split_keys};
 use study_units::{Probability, SimDuration};
 
@@ -153,6 +153,16 @@ fn decode_arm(name: &Node, rest: &Node, cx: &mut Cx<'_>) -> Option<Arm> {
     let merged = merge(rest, &overrides);
     let base = BaseParams::decode(&merged, cx);
     let (protocol, congestion_control) = decode_own(&own, cx)?;
+    let profile = base.as_ref().map_or(Profile::Rfc, |base| base.transport.profile);
+    if !profile.fits(protocol != Protocol::H3) {
+        let message = format!("the profile `{}` is not of the transport of `{}`", profile.name(), protocol.name());
+        let span = study_tree::get_path(&merged, "transport.profile").map_or(name.span, |n| n.span);
+        cx.push(
+            Diagnostic::error("out-of-range", span, message)
+                .help("use `linux-6` for TCP and `quinn-0.11` for QUIC, in the arm"),
+        );
+        return None;
+    }
     Some(Arm { name: String::decode(name, cx)?, protocol, congestion_control, base: base? })
 }
 

@@ -2,6 +2,7 @@
 
 use super::flow::Limit;
 use super::handshake::TlsVersion;
+use super::profile::Profile;
 use super::wire::Framing;
 use crate::congestion::SlowStartChoice;
 use study_tree::params;
@@ -10,6 +11,8 @@ use study_units::{Bytes, SimDuration};
 params! {
     /// Transport parameters of a study; they hold for every arm unless the arm says otherwise.
     pub struct TransportParams {
+        /// Whose behaviour a connection has where stacks differ from the RFCs: `linux-6` for TCP, `quinn-0.11` for QUIC.
+        profile: Profile = Profile::Rfc;
         /// Initial congestion window in packets (RFC 6928, RFC 9002 section 7.2: 10).
         initial_window: u32 = 10, in 1..=1000;
         /// Packets per acknowledgement (RFC 9000 section 13.2.2 and RFC 1122: 2).

@@ -58,8 +58,8 @@ pub struct BbrV1 {
 impl BbrV1 {
     /// `mss` bytes a packet, `initial` packets at first.
     #[must_use]
-    pub fn new(mss: u32, initial: u32) -> Self {
-        let window = u64::from(mss) * u64::from(initial);
+    pub fn new(mss: u32, initial: f64) -> Self {
+        let window = (f64::from(mss) * initial) as u64;
         Self {
             mss: u64::from(mss),
             window,

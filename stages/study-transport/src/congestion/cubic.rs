@@ -61,11 +61,11 @@ struct Epoch {
 impl Cubic {
     /// `mss` bytes a packet, `initial` packets at first.
     #[must_use]
-    pub fn new(mss: u32, initial: u32, slow_start: SlowStart) -> Self {
+    pub fn new(mss: u32, initial: f64, slow_start: SlowStart) -> Self {
         Self {
             mss: f64::from(mss),
-            initial: f64::from(initial),
-            window: f64::from(initial),
+            initial,
+            window: initial,
             ssthresh: f64::INFINITY,
             w_max: 0.0,
             cwnd_prior: 0.0,
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use crate::congestion::SlowStartChoice;
 
-    fn cubic(initial: u32) -> Cubic {
+    fn cubic(initial: f64) -> Cubic {
         Cubic::new(1000, initial, SlowStart::new(SlowStartChoice::Standard))
     }
 
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_reno_region_grows_by_whole_packets() {
-        let mut cubic = cubic(10);
+        let mut cubic = cubic(10.0);
         cubic.on_congestion(SimTime::ZERO);
         assert_eq!(cubic.window(), 7000);
         let rtt = crate::RttEstimator::default();
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn fast_convergence_lowers_w_max() {
-        let mut cubic = cubic(100);
+        let mut cubic = cubic(100.0);
         cubic.on_congestion(SimTime::ZERO);
         assert!((cubic.w_max - 100.0).abs() < 1e-9);
         cubic.on_congestion(SimTime::ZERO);

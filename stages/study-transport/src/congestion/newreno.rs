@@ -23,17 +23,28 @@ pub struct NewReno {
     window: u64,
     ssthresh: u64,
     credit: u64,
+    /// The window is counted in bytes instead of whole packets.
+    in_bytes: bool,
     /// Window and ssthresh before the last reduction.
     before: Option<(u64, u64)>,
     slow_start: SlowStart,
 }
 
 impl NewReno {
-    /// `mss` bytes a packet, `initial` packets at first.
+    /// `mss` bytes a packet, `initial` packets at first; `in_bytes` as RFC 9002 has it, else whole packets.
     #[must_use]
-    pub fn new(mss: u32, initial: u32, slow_start: SlowStart) -> Self {
-        let window = u64::from(mss) * u64::from(initial);
-        Self { mss: u64::from(mss), initial: window, window, ssthresh: u64::MAX, credit: 0, before: None, slow_start }
+    pub fn new(mss: u32, initial: f64, slow_start: SlowStart, in_bytes: bool) -> Self {
+        let window = (f64::from(mss) * initial) as u64;
+        Self {
+            mss: u64::from(mss),
+            initial: window,
+            window,
+            ssthresh: u64::MAX,
+            credit: 0,
+            in_bytes,
+            before: None,
+            slow_start,
+        }
     }
 }
 
@@ -58,7 +69,7 @@ impl Controller for NewReno {
         }
         self.credit += acked.bytes;
         // What fits into the window are whole packets, so a window of them is what a round trip acknowledges.
-        let fits = self.window / self.mss * self.mss;
+        let fits = if self.in_bytes { self.window } else { self.window / self.mss * self.mss };
         if self.credit >= fits {
             self.credit -= fits;
             self.window += self.mss;
@@ -66,9 +77,16 @@ impl Controller for NewReno {
     }
     fn on_congestion(&mut self, _now: SimTime) {
         self.before = Some((self.window, self.ssthresh));
-        self.window = (self.window / 2 / self.mss).max(2) * self.mss;
+        self.window = if self.in_bytes {
+            (self.window / 2).max(2 * self.mss)
+        } else {
+            (self.window / 2 / self.mss).max(2) * self.mss
+        };
         self.ssthresh = self.window;
-        self.credit = 0;
+        // quinn keeps what was acknowledged towards the next packet of growth.
+        if !self.in_bytes {
+            self.credit = 0;
+        }
     }
     fn on_timeout(&mut self, _now: SimTime, first: bool) {
         if first {

@@ -16,7 +16,8 @@ impl<P: Path> Connection<P> {
         let mut nothing_to_send = false;
         loop {
             let window = self.recovery.window();
-            if self.recovery.in_flight + mss > window && self.recovery.in_flight > 0 {
+            let needed = self.recovery.in_flight + mss + u64::from(self.config.sender.strict_window);
+            if needed > window && self.recovery.in_flight > 0 {
                 self.recovery.window_limited = true;
                 break;
             }
@@ -45,21 +46,36 @@ impl<P: Path> Connection<P> {
     pub(super) fn held_by_pacing(&mut self) -> bool {
         self.pace_timer = SimTime::NEVER;
         let has_work = !self.recovery.lost.is_empty() || self.queue.has_data();
-        let held = self.is_paced() && self.pace_from > self.now && has_work;
-        if held {
+        let until = if self.is_paced() && has_work { self.pace_until() } else { None };
+        if let Some(until) = until {
             // Whoever is held by pacing uses the window as far as pacing lets it.
             self.recovery.window_limited = true;
-            self.pace_timer = self.pace_from;
+            self.pace_timer = until;
         }
-        held
+        until.is_some()
+    }
+
+    /// When the next packet may leave, if not now.
+    fn pace_until(&mut self) -> Option<SimTime> {
+        match &mut self.burst_pacer {
+            Some(pacer) if self.recovery.rtt.is_known() => {
+                pacer.delay(self.now, self.recovery.controller.window(), self.recovery.rtt.smoothed())
+            }
+            Some(_) => None,
+            None => (self.pace_from > self.now).then_some(self.pace_from),
+        }
     }
 
     /// RFC 9002 section 7.7: interval = srtt / window * size / 1.25, with credit for a burst of up to ten packets after a pause.
     pub(super) fn pace(&mut self) {
+        let mss = u64::from(self.config.wire.payload);
+        if let Some(pacer) = &mut self.burst_pacer {
+            pacer.on_sent(mss);
+            return;
+        }
         if !self.is_paced() || !self.recovery.rtt.is_known() {
             return;
         }
-        let mss = u64::from(self.config.wire.payload);
         let srtt = self.recovery.rtt.smoothed().as_nanos();
         let by_window = (u128::from(srtt) * u128::from(mss) * 4
             / 5
