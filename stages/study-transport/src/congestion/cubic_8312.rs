@@ -137,6 +137,6 @@ mod tests {
             };
             cubic.on_ack(&acked);
         }
-        assert_eq!(cubic.window(), 12_000);
+        assert!((12_000..=13_000).contains(&cubic.window()), "within a packet of W_est: {}", cubic.window());
     }
 }
