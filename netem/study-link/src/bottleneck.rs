@@ -161,8 +161,9 @@ const fn departure(item: &Item, verdict: Verdict, at: u64, until: u64) -> Depart
     }
 }
 
-/// One direction in the form that its queue needs, for a single flow.
+/// One direction in the form that its queue needs.
 #[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant, reason = "nearly all are `Immediate`, and every packet would pay for a pointer")]
 pub enum Channel {
     /// Every fate is known when the packet is sent.
     Immediate(Direction),
@@ -183,12 +184,25 @@ impl Channel {
             Self::Deferred(Box::new(Bottleneck::new(params, seed)))
         }
     }
-    /// Sends a packet; `None`: its fate comes from [`Channel::pop`], in the order of sending.
+    /// Sends a packet of the only flow; `None`: its fate comes from [`Channel::pop`], in the order of sending.
     #[inline]
     pub fn send_as(&mut self, now: SimTime, ip_bytes: u32, phase: Phase) -> Option<Verdict> {
+        self.offer(now, 0, ip_bytes, phase, 0)
+    }
+    /// Offers a packet of a flow; `None`: its fate comes from [`Channel::pop`] under its `token`.
+    #[inline]
+    pub fn offer(&mut self, now: SimTime, flow: u32, ip_bytes: u32, phase: Phase, token: u64) -> Option<Verdict> {
         match self {
             Self::Immediate(direction) => Some(direction.send_as(now, ip_bytes, phase)),
-            Self::Deferred(bottleneck) => bottleneck.offer(now, 0, ip_bytes, phase, 0),
+            Self::Deferred(bottleneck) => bottleneck.offer(now, flow, ip_bytes, phase, token),
+        }
+    }
+    /// How long a packet that came now would wait; `None` when only its departure will tell.
+    #[must_use]
+    pub fn queue_delay_now(&self, now: SimTime) -> Option<SimDuration> {
+        match self {
+            Self::Immediate(direction) => Some(direction.queue_delay_now(now)),
+            Self::Deferred(_) => None,
         }
     }
     /// When a fate is decided next; `NEVER` when none waits.

@@ -121,16 +121,22 @@ impl Server {
             free_at: 0,
         }
     }
-    /// Transmits `wire` bytes that may begin at `now`: when they begin and when their last bit has left.
+    /// Whether there is no shaper, so that [`Server::serve_plain`] will do.
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.shaper.is_none()
+    }
+    /// [`Server::serve`] where [`Server::is_plain`].
     #[inline]
+    pub(crate) fn serve_plain(&mut self, now: u64, wire: u32) -> (u64, u64) {
+        let start = self.free_at.max(now);
+        self.free_at = self.transmitter.finish(start, wire);
+        (start, self.free_at)
+    }
+    /// Transmits `wire` bytes that may begin at `now`: when they begin and when their last bit has left.
     pub(crate) fn serve(&mut self, now: u64, wire: u32) -> (u64, u64) {
-        let mut start = self.free_at.max(now);
-        if let Some(shaper) = &mut self.shaper {
-            start = shaper.begin(start, wire);
-        }
-        let finish = self.transmitter.finish(start, wire);
-        self.free_at = finish;
-        (start, finish)
+        let start = self.free_at.max(now);
+        let start = self.shaper.as_mut().map_or(start, |shaper| shaper.begin(start, wire));
+        self.serve_plain(start, wire)
     }
 }
 
@@ -147,6 +153,8 @@ pub struct Direction {
     server: Server,
     exit: Exit,
     overhead: u32,
+    /// Nothing but loss, queue, rate, base delay and jitter: what nearly all links have.
+    plain: bool,
     #[cfg(debug_assertions)]
     last_now: SimTime,
     counters: LinkCounters,
@@ -160,11 +168,13 @@ impl Direction {
     /// departure ([`crate::Queue::decides_at_arrival`]): use a [`crate::Bottleneck`] or a [`crate::Channel`].
     #[must_use]
     pub fn new(params: &DirectionParams, seed: SeedPath) -> Self {
+        let (entry, server, exit) = (Entry::new(params, seed), Server::new(params), Exit::new(params, seed));
         Self {
-            entry: Entry::new(params, seed),
+            plain: entry.is_plain() && server.is_plain() && exit.is_plain(),
+            entry,
             queue: QueueState::new(&params.queue),
-            server: Server::new(params),
-            exit: Exit::new(params, seed),
+            server,
+            exit,
             overhead: overhead(params),
             #[cfg(debug_assertions)]
             last_now: SimTime::ZERO,
@@ -185,6 +195,23 @@ impl Direction {
         }
         let wire = ip_bytes.saturating_add(self.overhead);
         self.counters.count(now, wire);
+        if !self.plain {
+            return self.send_through_all(now, wire, phase);
+        }
+        if self.entry.loses(now.as_nanos(), wire, phase, &mut self.counters) {
+            return Verdict::LostRandom;
+        }
+        if !self.queue.admits(now.as_nanos(), wire) {
+            self.counters.lost_queue += 1;
+            return Verdict::DroppedQueue;
+        }
+        let (start, finish) = self.server.serve_plain(now.as_nanos(), wire);
+        self.carry(start, finish, wire);
+        Verdict::Deliver(self.exit.arrival_plain(finish, &mut self.counters.last_arrival))
+    }
+    /// The same with all that a link may have.
+    #[inline(never)]
+    fn send_through_all(&mut self, now: SimTime, wire: u32, phase: Phase) -> Verdict {
         let entered = match self.entry.judge(now.as_nanos(), wire, phase, &mut self.counters) {
             Ok(spike) => spike,
             Err(verdict) => return verdict,
@@ -194,13 +221,17 @@ impl Direction {
             return Verdict::DroppedQueue;
         }
         let (start, finish) = self.server.serve(now.as_nanos(), wire);
-        self.queue.push(finish, wire);
-        self.counters.busy = self.counters.busy + SimDuration::from_nanos(finish - start);
-        self.counters.carried_bytes += u64::from(wire);
+        self.carry(start, finish, wire);
         match self.entry.judge_sent(start, wire, phase, &mut self.counters) {
             Ok(sent) => Verdict::Deliver(self.exit.arrival(finish, entered + sent, &mut self.counters.last_arrival)),
             Err(verdict) => verdict,
         }
+    }
+    #[inline]
+    fn carry(&mut self, start: u64, finish: u64, wire: u32) {
+        self.queue.push(finish, wire);
+        self.counters.busy = self.counters.busy + SimDuration::from_nanos(finish - start);
+        self.counters.carried_bytes += u64::from(wire);
     }
     /// How long a packet that came now would wait before its first bit leaves (a shaper's tokens apart).
     #[must_use]

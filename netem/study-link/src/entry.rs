@@ -42,8 +42,20 @@ impl Entry {
         };
         Self { loss, rare: (!plain).then(rare) }
     }
-    /// Whether a packet of `wire` bytes enters at `now`: the delay \[ns\] that a repair adds, or why not.
+    /// Whether there is nothing but loss at the entry, so that [`Entry::loses`] tells all.
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.rare.is_none()
+    }
+    /// Whether the loss process takes a packet, where [`Entry::is_plain`].
     #[inline]
+    pub(crate) fn loses(&mut self, now: u64, wire: u32, phase: Phase, counters: &mut LinkCounters) -> bool {
+        let loses = self.loss.loses(now, wire, phase);
+        if loses {
+            lost(wire, counters);
+        }
+        loses
+    }
+    /// Whether a packet of `wire` bytes enters at `now`: the delay \[ns\] that a repair adds, or why not.
     pub(crate) fn judge(
         &mut self,
         now: u64,
@@ -51,11 +63,10 @@ impl Entry {
         phase: Phase,
         counters: &mut LinkCounters,
     ) -> Result<u64, Verdict> {
-        match &mut self.rare {
-            None if self.loss.loses(now, wire, phase) => Err(lost(wire, counters)),
-            None => Ok(0),
-            Some(_) => self.judge_rare(now, wire, phase, counters),
+        if !self.is_plain() {
+            return self.judge_rare(now, wire, phase, counters);
         }
+        if self.loses(now, wire, phase, counters) { Err(Verdict::LostRandom) } else { Ok(0) }
     }
     fn judge_rare(&mut self, now: u64, wire: u32, phase: Phase, counters: &mut LinkCounters) -> Result<u64, Verdict> {
         let Some(rare) = &mut self.rare else { return Ok(0) };
@@ -74,7 +85,6 @@ impl Entry {
         Ok(spike)
     }
     /// The same after the transmission that began at `start`, where loss stands there.
-    #[inline]
     pub(crate) fn judge_sent(
         &mut self,
         start: u64,

@@ -46,8 +46,24 @@ impl Exit {
             repaired_until: SimTime::ZERO,
         }
     }
-    /// When a packet arrives whose last bit leaves at `finish`; `last` is the latest arrival so far, kept up to date.
+    /// Whether the delay has no steps, so that [`Exit::arrival_plain`] will do for packets without repair.
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.extra.is_none()
+    }
+    /// [`Exit::arrival`] where [`Exit::is_plain`] and nothing is ever repaired.
     #[inline]
+    pub(crate) fn arrival_plain(&mut self, finish: u64, last: &mut SimTime) -> SimTime {
+        let mut arrival = SimTime::from_nanos(finish) + self.base_delay;
+        if let Some(jitter) = &mut self.jitter {
+            arrival += SimDuration::from_nanos(jitter.at(finish));
+            if self.keeps_order {
+                arrival = arrival.max(*last);
+            }
+        }
+        *last = arrival.max(*last);
+        arrival
+    }
+    /// When a packet arrives whose last bit leaves at `finish`; `last` is the latest arrival so far, kept up to date.
     pub(crate) fn arrival(&mut self, finish: u64, spike: u64, last: &mut SimTime) -> SimTime {
         let mut arrival = SimTime::from_nanos(finish) + self.base_delay;
         if let Some(extra) = &self.extra {

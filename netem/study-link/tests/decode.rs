@@ -5,7 +5,7 @@ mod support;
 
 use std::sync::Arc;
 use study_link::{
-    Direction, LinkParams, Loss, Queue, QueueLimit, Rate, RateSchedule, RateStep, ResolveError, Verdict, Way,
+    Bottleneck, LinkParams, Loss, Phase, Queue, QueueLimit, Rate, RateSchedule, RateStep, ResolveError, Verdict, Way,
 };
 use study_tree::Decode;
 use study_units::{BitRate, Bytes, SimDuration, SimTime};
@@ -190,6 +190,95 @@ fn queues_jitters_and_overheads_without_sense_are_refused_at_their_place() {
 }
 
 #[test]
+fn clocks_phases_and_slots_settle_to_what_is_documented() {
+    let loss = |loss: &str| link(&format!("{{ symmetric: true, rtt: 1 ms, rate: 20 Mbit/s, loss: {loss} }}"));
+    for (short, long) in [
+        ("{ bernoulli: { rate: 1 % } }", "{ bernoulli: { rate: 1 %, clock: packet, phases: joint } }"),
+        (
+            "{ bernoulli: { rate: 1 %, clock: byte } }",
+            "{ bernoulli: { rate: 1 %, clock: byte, slot_bytes: 1500 B, phases: split } }",
+        ),
+        (
+            "{ four_state: { p13: 1 %, p31: 20 % } }",
+            "{ four_state: { p13: 1 %, p31: 20 %, p32: 0 %, p23: 100 %, p14: 0 %, clock: packet, phases: joint } }",
+        ),
+        ("{ schedule: [{ for: 1 s, loss: none }] }", "{ schedule: [{ for: 1000 ms, loss: none }], repeat: true }"),
+    ] {
+        assert_eq!(loss(short), loss(long), "{short}");
+    }
+    let codel = "queue: { codel: { target: 5 ms, interval: 100 ms, limit: 1000 packets } }";
+    let with = |rest: &str| link(&format!("{{ symmetric: true, rtt: 100 ms, rate: 20 Mbit/s, {rest} }}"));
+    assert_eq!(with("queue: codel"), with(codel));
+    let Queue::Codel(settled) = with("queue: { codel: { limit: 2 x BDP } }").down.queue else { panic!() };
+    assert_eq!(settled.limit, QueueLimit::Bytes(Bytes::new(500_000)));
+    // The shaper is the bottleneck: its rate sizes the queue, and a queue forms without a rate of the link.
+    let shaped = link(
+        "{ symmetric: true, rtt: 100 ms, rate: unlimited, shaper: { rate: 8 Mbit/s, burst: 5 kB }, queue: { drop_tail: 1 x BDP } }",
+    );
+    assert_eq!(shaped.down.queue, Queue::DropTail(QueueLimit::Bytes(Bytes::new(100_000))));
+    assert_eq!(shaped.bdp_bytes(Way::Down), Some(100_000));
+}
+
+#[test]
+fn new_losses_without_sense_are_refused_at_their_place() {
+    let with = |loss: &str| format!("{{ symmetric: true, rtt: 1 ms, rate: 1 Mbit/s, loss: {loss} }}");
+    let ge = "good_to_bad: 1 %, bad_to_good: 10 %";
+    refused(&with("{ bernoulli: { rate: 1 %, slot_bytes: 1 kB } }"), "unknown-key", "slot_bytes");
+    refused(&with("{ bernoulli: { rate: 1 %, clock: byte, slot: 1 ms } }"), "unknown-key", "slot");
+    refused(&with("{ bernoulli: { rate: 1 %, clock: byte, slot_bytes: 1 B } }"), "out-of-range", "1 B");
+    refused(&with(&format!("{{ gilbert_elliott: {{ {ge}, phases: split }} }}")), "unknown-key", "phases");
+    refused(&with(&format!("{{ gilbert_elliott: {{ {ge}, clock: byte, phases: own }} }}")), "unknown-value", "own");
+    refused(&with("{ four_state: { p13: 60 %, p31: 20 %, p14: 50 % } }"), "out-of-range", "50 %");
+    refused(&with("{ four_state: { p13: 10 %, p31: 70 %, p32: 40 % } }"), "out-of-range", "40 %");
+    refused(&with("{ four_state: { p13: 10 % } }"), "missing-key", "{ p13: 10 % }");
+    refused(&with("{ capped: { rate: 30 %, most_in_a_row: 0 } }"), "out-of-range", "0");
+    refused(&with("{ drops: { packets: [] } }"), "out-of-range", "[]");
+    refused(&with("{ drops: { packets: [0, 1] } }"), "out-of-range", "0");
+    refused(&with("{ drops: { packets: [3, 15, 15] } }"), "out-of-range", "15");
+    refused(&with("{ schedule: [] }"), "out-of-range", "[]");
+    refused(&with("{ schedule: [{ for: 0 s, loss: none }] }"), "out-of-range", "0 s");
+    refused(&with("{ schedule: [{ for: 1 s }] }"), "missing-key", "{ for: 1 s }");
+    let nested = "{ schedule: [{ for: 1 s, loss: none }] }";
+    let message =
+        refused(&with(&format!("{{ schedule: [{{ for: 1 s, loss: {nested} }}] }}")), "unknown-value", "schedule");
+    assert!(message.contains("gilbert_elliott"), "{message}");
+    let slotless = "{ symmetric: true, rtt: 1 ms, rate: unlimited, \
+        loss: { schedule: [{ for: 1 s, loss: { bernoulli: { rate: 1 %, clock: time } } }] } }";
+    refused(slotless, "slot-missing", "{ rate: 1 %, clock: time }");
+}
+
+#[test]
+fn new_parts_of_a_direction_without_sense_are_refused_at_their_place() {
+    let with = |rest: &str| format!("{{ symmetric: true, rtt: 1 ms, rate: 1 Mbit/s, {rest} }}");
+    refused(&with("outages: { windows: [] }"), "out-of-range", "{ windows: [] }");
+    refused(&with("outages: { windows: [{ from: 1 s, for: 0 s }] }"), "out-of-range", "0 s");
+    refused(&with("outages: { period: { on: 1 s, off: 0 s } }"), "out-of-range", "0 s");
+    refused(&with("outages: { period: { on: 0 s, off: 1 s } }"), "out-of-range", "{ period: { on: 0 s, off: 1 s } }");
+    refused(&with("outages: windows"), "wrong-type", "windows");
+    refused(&with("shaper: { rate: 0 Mbit/s, burst: 3 kB }"), "out-of-range", "0 Mbit/s");
+    refused(&with("shaper: { rate: 1 Mbit/s, burst: 1 kB }"), "out-of-range", "1 kB");
+    refused(&with("shaper: { rate: 1 Mbit/s, burst: 1500 B }, overhead: 4 B"), "out-of-range", "1500 B");
+    refused(&with("policer: { rate: 1 Mbit/s }"), "missing-key", "{ rate: 1 Mbit/s }");
+    refused(&with("arq: { attempts: 2 }"), "unknown-key", "arq");
+    refused(&with("loss_at: transmission"), "unknown-key", "loss_at");
+    let lossy = "loss: { bernoulli: { rate: 1 % } }";
+    refused(&with(&format!("{lossy}, arq: {{ attempts: 0 }}")), "out-of-range", "0");
+    refused(&with(&format!("{lossy}, arq: {{ delay: 0 s }}")), "out-of-range", "0 s");
+    refused(&with(&format!("{lossy}, loss_at: exit")), "unknown-value", "exit");
+    refused(&with("extra_delay: { schedule: [] }"), "out-of-range", "[]");
+    refused(&with("extra_delay: { repeat: true }"), "missing-key", "{ repeat: true }");
+    refused(&with("extra_delay: { schedule: [{ for: 1 s, delay: 5 }] }"), "bad-quantity", "5");
+    refused(&with("queue: { codel: { target: 0 s } }"), "out-of-range", "0 s");
+    refused(&with("queue: { codel: { limit: 0 packets } }"), "out-of-range", "0 packets");
+    refused(&with("queue: { fq_codel: { flows: 0 } }"), "out-of-range", "0");
+    refused(&with("queue: codell"), "unknown-value", "codell");
+    for key in ["shaper", "outages", "extra_delay", "loss_at"] {
+        let text = format!("{{ rtt: 1 ms, down: {{ rate: 1 Mbit/s }}, up: {{ rate: 1 Mbit/s }}, {key}: 1 }}");
+        refused(&text, "unknown-key", key);
+    }
+}
+
+#[test]
 fn all_mistakes_of_a_link_are_reported_at_once() {
     let codes: Vec<_> = read(
         "{ symmetric: maybe, delay: 3 ms, rate: 0 bit/s, jitter: { std_dev: 8 }, loss: { none: 1 }, queue: big, typo: 1 }",
@@ -243,6 +332,13 @@ fn canonical_json_reads_back_to_the_same_link() {
         "{ symmetric: true, rtt: 1 ms, rate: unlimited, loss: { bernoulli: { rate: 1 %, clock: time, slot: 1 ms } } }",
         "{ down: { one_way: 1 ms, rate: 1 Mbit/s, queue: { drop_tail: 7 packets } }, up: { one_way: 2 ms, \
           rate: { schedule: [{ for: 5 s, rate: 2 Mbit/s }, { for: 1 s, rate: 0 }], repeat: true }, overhead: 4 B } }",
+        "{ symmetric: true, rtt: 1 ms, rate: 9 Mbit/s, loss: { schedule: [{ for: 1 s, loss: { capped: { rate: 1 %, \
+          most_in_a_row: 2 } } }, { for: 1 s, loss: { drops: { packets: [1, 5] } } }] }, loss_at: transmission, \
+          outages: { windows: [{ from: 1 s, for: 2 s }] }, arq: { delay: 4 ms }, shaper: { rate: 5 Mbit/s, burst: 9 kB }, \
+          policer: { rate: 7 Mbit/s, burst: 20 kB }, extra_delay: { schedule: [{ for: 1 s, delay: 2 ms }], repeat: false }, \
+          queue: { codel: { target: 8 ms } }, jitter: { std_dev: 1 ms, distribution: normal } }",
+        "{ symmetric: true, rtt: 1 ms, rate: 9 Mbit/s, loss: { four_state: { p13: 1 %, p31: 20 %, clock: byte } }, \
+          outages: { period: { on: 10 s, off: 3 s, repeat: 2 } }, queue: { fq_codel: { quantum: 300 B } } }",
     ];
     for link in others.iter().map(|text| link(text)).chain([resolved]) {
         let text = serde_json::to_string(&link).unwrap();
@@ -285,6 +381,24 @@ fn every_key_of_a_link_is_in_the_schema() {
     assert!(serde_json::to_string(&schema).unwrap().contains("correlation_time"));
 }
 
+/// What becomes of bursts of twelve packets, faster than the link, of two flows.
+fn outcome(text: &str) -> Vec<(u64, Verdict)> {
+    let link = link(&format!("{{ symmetric: true, {text} }}"));
+    let mut bottleneck = Bottleneck::new(&link.down, study_ident::SeedPath::root(4));
+    let mut fates = Vec::new();
+    for i in 0..6000u64 {
+        let now = SimTime::from_nanos(i / 12 * 6_000_000);
+        let (flow, phase) = if i % 5 == 0 { (1, Phase::Handshake) } else { (0, Phase::Response) };
+        let bytes = if i % 4 == 1 { 1200 } else { 1500 };
+        fates.extend(bottleneck.offer(now, flow, bytes, phase, i).map(|verdict| (i, verdict)));
+        while bottleneck.next_event() <= now {
+            fates.extend(bottleneck.pop(now).map(|d| (d.token, d.verdict)));
+        }
+    }
+    fates.sort_by_key(|(token, _)| *token);
+    fates
+}
+
 #[test]
 fn every_key_of_a_direction_changes_what_happens() {
     let base = "rtt: 30 ms, rate: 20 Mbit/s";
@@ -316,20 +430,58 @@ fn every_key_of_a_direction_changes_what_happens() {
         format!("{base}, loss: {{ gilbert_elliott: {{ {}, clock: packet }} }}", ge.replace("3 %", "4 %")),
         format!("{base}, loss: {{ gilbert_elliott: {{ {}, clock: packet }} }}", ge.replace("30 %", "40 %")),
         format!("{base}, loss: {{ gilbert_elliott: {{ {}, clock: packet }} }}", ge.replace("40 %", "50 %")),
+        format!("{base}, loss: {{ gilbert_elliott: {{ {ge}, clock: byte }} }}"),
+        format!("{base}, loss: {{ gilbert_elliott: {{ {ge}, clock: byte, slot_bytes: 600 B }} }}"),
+        format!("{base}, loss: {{ gilbert_elliott: {{ {ge}, clock: byte, phases: joint }} }}"),
+        format!("{base}, loss: {{ gilbert_elliott: {{ {ge}, clock: packet, phases: split }} }}"),
+        format!("{base}, loss: {{ gilbert_elliott: {{ {ge} }} }}, loss_at: transmission"),
+        format!("{base}, loss: {{ gilbert_elliott: {{ {ge} }} }}, arq: {{ }}"),
+        format!("{base}, loss: {{ gilbert_elliott: {{ {ge} }} }}, arq: {{ delay: 9 ms }}"),
+        format!("{base}, loss: {{ gilbert_elliott: {{ {ge} }} }}, arq: {{ attempts: 1 }}"),
+        format!("{base}, loss: {{ gilbert_elliott: {{ {ge} }} }}, arq: {{ retry_loss: 30 % }}"),
+        format!("{base}, loss: {{ four_state: {{ p13: 3 %, p31: 30 % }} }}"),
+        format!("{base}, loss: {{ four_state: {{ p13: 4 %, p31: 30 % }} }}"),
+        format!("{base}, loss: {{ four_state: {{ p13: 3 %, p31: 40 % }} }}"),
+        format!("{base}, loss: {{ four_state: {{ p13: 3 %, p31: 30 %, p32: 10 % }} }}"),
+        format!("{base}, loss: {{ four_state: {{ p13: 3 %, p31: 30 %, p32: 10 %, p23: 50 % }} }}"),
+        format!("{base}, loss: {{ four_state: {{ p13: 3 %, p31: 30 %, p14: 1 % }} }}"),
+        format!("{base}, loss: {{ capped: {{ rate: 30 %, most_in_a_row: 3 }} }}"),
+        format!("{base}, loss: {{ capped: {{ rate: 30 %, most_in_a_row: 2 }} }}"),
+        format!("{base}, loss: {{ capped: {{ rate: 20 %, most_in_a_row: 3 }} }}"),
+        format!("{base}, loss: {{ drops: {{ packets: [1, 3] }} }}"),
+        format!("{base}, loss: {{ schedule: [{{ for: 1 s, loss: none }}, {{ for: 1 s, loss: {{ bernoulli: {{ rate: 9 % }} }} }}] }}"),
+        format!("{base}, loss: {{ schedule: [{{ for: 1 s, loss: none }}, {{ for: 1 s, loss: {{ bernoulli: {{ rate: 9 % }} }} }}], repeat: false }}"),
+        format!("{base}, outages: {{ windows: [{{ from: 1 s, for: 500 ms }}] }}"),
+        format!("{base}, outages: {{ period: {{ on: 1 s, off: 300 ms }} }}"),
+        format!("{base}, outages: {{ period: {{ on: 1 s, off: 300 ms, repeat: 1 }} }}"),
+        format!("{base}, shaper: {{ rate: 9 Mbit/s, burst: 3 kB }}"),
+        format!("{base}, shaper: {{ rate: 9 Mbit/s, burst: 6 kB }}"),
+        format!("{base}, policer: {{ rate: 9 Mbit/s, burst: 3 kB }}"),
+        format!("{base}, policer: {{ rate: 3 Mbit/s, burst: 3 kB }}"),
+        format!("{base}, extra_delay: {{ schedule: [{{ for: 1 s, delay: 3 ms }}, {{ for: 1 s, delay: 0 }}] }}"),
+        format!("{base}, extra_delay: {{ schedule: [{{ for: 1 s, delay: 3 ms }}, {{ for: 1 s, delay: 0 }}], repeat: false }}"),
+        format!("{base}, jitter: {{ std_dev: 8 ms, distribution: normal }}"),
+        format!("{base}, queue: codel"),
+        format!("{base}, queue: {{ codel: {{ target: 6 ms }} }}"),
+        format!("{base}, queue: {{ codel: {{ interval: 60 ms }} }}"),
+        format!("{base}, queue: {{ codel: {{ limit: 7 packets }} }}"),
+        // Two flows, a limit that binds, quanta of other sizes, and so few queues that the flows share one.
+        format!("{base}, queue: fq_codel"),
+        format!("{base}, queue: {{ fq_codel: {{ target: 6 ms }} }}"),
+        format!("{base}, queue: {{ fq_codel: {{ interval: 60 ms }} }}"),
+        format!("{base}, queue: {{ fq_codel: {{ limit: 7 }} }}"),
+        format!("{base}, queue: {{ fq_codel: {{ quantum: 5 kB }} }}"),
+        format!("{base}, queue: {{ fq_codel: {{ limit: 9 }} }}"),
+        format!("{base}, queue: {{ fq_codel: {{ limit: 9, flows: 1 }} }}"),
     ];
-    let outcomes: Vec<Vec<Verdict>> = texts
-        .iter()
-        .map(|text| {
-            let link = link(&format!("{{ symmetric: true, {text} }}"));
-            let mut direction = Direction::new(&link.down, study_ident::SeedPath::root(4));
-            // Bursts of twelve packets, faster than the link.
-            (0..6000u64).map(|i| direction.send(SimTime::from_nanos(i / 12 * 6_000_000), 1500)).collect()
-        })
-        .collect();
+    let outcomes: Vec<Vec<(u64, Verdict)>> = texts.iter().map(|text| outcome(text)).collect();
     for (i, a) in outcomes.iter().enumerate() {
         for (j, b) in outcomes.iter().enumerate().skip(i + 1) {
-            assert_ne!(a, b, "{} and {}", texts[i], texts[j]);
+            assert!(a != b, "{} and {}", texts[i], texts[j]);
         }
     }
     assert!(matches!(link(FLAGSHIP).down.loss, Loss::GilbertElliott(_)));
+    // Two spellings of one thing: all flows in one queue.
+    let one_queue = outcome(&format!("{base}, queue: {{ fq_codel: {{ flows: 1 }} }}"));
+    assert!(one_queue == outcome(&format!("{base}, queue: codel")));
 }

@@ -23,7 +23,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use study_ident::SeedPath;
-use study_link::{Bottleneck, Direction, DirectionParams, LinkCounters, LinkParams, Verdict};
+use study_link::{Channel, LinkCounters, LinkParams, Verdict};
 use study_transport::{
     AppEvent, Availability, Connection, ConnectionConfig, ConnectionStats, Fate, Flight, Heading, Path,
 };
@@ -171,35 +171,6 @@ pub fn jain_index(shares: &[f64]) -> f64 {
     if squares > 0.0 { sum * sum / (shares.len() as f64 * squares) } else { 1.0 }
 }
 
-/// One shared direction in the form that its queue needs.
-#[derive(Debug)]
-enum Shared {
-    Immediate(Direction),
-    Deferred(Box<Bottleneck>),
-}
-
-impl Shared {
-    fn new(params: &DirectionParams, seed: SeedPath) -> Self {
-        if params.queue.decides_at_arrival() {
-            Self::Immediate(Direction::new(params, seed))
-        } else {
-            Self::Deferred(Box::new(Bottleneck::new(params, seed)))
-        }
-    }
-    fn next_event(&self) -> SimTime {
-        match self {
-            Self::Immediate(_) => SimTime::NEVER,
-            Self::Deferred(bottleneck) => bottleneck.next_event(),
-        }
-    }
-    fn counters(&self) -> LinkCounters {
-        match self {
-            Self::Immediate(direction) => direction.counters(),
-            Self::Deferred(bottleneck) => bottleneck.counters(),
-        }
-    }
-}
-
 /// What the network knows of a flow.
 #[derive(Debug, Default)]
 struct Side {
@@ -211,7 +182,7 @@ struct Side {
 
 #[derive(Debug)]
 struct Network {
-    directions: [Shared; 2],
+    directions: [Channel; 2],
     sides: Vec<Side>,
     measured: (SimTime, SimTime),
 }
@@ -225,18 +196,11 @@ impl Network {
         let packets = &mut side.packets[heading as usize];
         packets.sent += 1;
         let measured = (self.measured.0..self.measured.1).contains(&now);
-        let (verdict, waited) = match &mut self.directions[heading as usize] {
-            Shared::Immediate(direction) => {
-                let wait = direction.queue_delay_now(now);
-                (direction.send_as(now, ip_bytes, phase(flight)), wait)
-            }
-            Shared::Deferred(bottleneck) => {
-                // The token says when it was sent.
-                match bottleneck.offer(now, flow, ip_bytes, phase(flight), now.as_nanos()) {
-                    Some(verdict) => (verdict, SimDuration::ZERO),
-                    None => return Fate::Undecided,
-                }
-            }
+        let channel = &mut self.directions[heading as usize];
+        let waited = channel.queue_delay_now(now).unwrap_or(SimDuration::ZERO);
+        // The token says when it was sent.
+        let Some(verdict) = channel.offer(now, flow, ip_bytes, phase(flight), now.as_nanos()) else {
+            return Fate::Undecided;
         };
         packets.count(verdict, waited, measured);
         arrival(verdict).map(|at| at + side.extra).into()
@@ -244,9 +208,9 @@ impl Network {
     /// Hands the fates that are known at `now` to their flows; which flows got one is added to `touched`.
     fn settle(&mut self, now: SimTime, touched: &mut Vec<usize>) {
         for (i, heading) in [Heading::Down, Heading::Up].into_iter().enumerate() {
-            let Shared::Deferred(bottleneck) = &mut self.directions[i] else { continue };
-            while bottleneck.next_event() <= now
-                && let Some(departure) = bottleneck.pop(now)
+            let channel = &mut self.directions[i];
+            while channel.next_event() <= now
+                && let Some(departure) = channel.pop(now)
             {
                 let flow = departure.flow as usize;
                 let side = &mut self.sides[flow];
@@ -360,7 +324,7 @@ impl Running {
 #[must_use]
 pub fn run_shared(spec: &SharedSpec<'_>) -> SharedResult {
     let directions =
-        [Shared::new(&spec.link.down, spec.seed.child("down")), Shared::new(&spec.link.up, spec.seed.child("up"))];
+        [Channel::new(&spec.link.down, spec.seed.child("down")), Channel::new(&spec.link.up, spec.seed.child("up"))];
     let sides = spec.flows.iter().map(|f| Side { extra: f.extra_one_way, ..Side::default() }).collect();
     let network = Rc::new(RefCell::new(Network { directions, sides, measured: spec.measured }));
     let mut running: Vec<Option<Running>> = spec.flows.iter().map(|_| None).collect();

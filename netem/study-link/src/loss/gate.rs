@@ -122,6 +122,7 @@ impl LossGate {
 
 /// The losses of a direction.
 #[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant, reason = "nearly all are `One`, and every packet would pay for a pointer")]
 pub(crate) enum LossStage {
     One(LossGate),
     /// One gate per phase.

@@ -171,3 +171,51 @@ fn flows_that_never_start_or_never_end_are_reported_as_such() {
     assert_eq!((result.flows[1].bytes, result.flows[1].down.sent), (0, 0));
     assert!(result.flows[0].completed.is_empty() && result.flows[0].bytes > 4_000_000);
 }
+
+/// Share of the link's full-packet goodput that one bulk flow gets of a buffer of `share` bandwidth-delay products.
+fn utilisation(controller: CongestionControl, share: f64) -> f64 {
+    // 20 Mbit/s and 100 ms: 250 kB, or 166.7 full packets.
+    let room = Bytes::new((250_000.0 * share) as u64);
+    let params = link("20 Mbit/s", "100 ms", Queue::DropTail(QueueLimit::Bytes(room)));
+    let mut spec = flow(Protocol::H2, controller, bulk(300));
+    spec.config.params.ack_every = 1;
+    let result = run(&params, std::slice::from_ref(&spec), secs(300), (secs(100), secs(300)));
+    result.flows[0].goodput / (20e6 * 1448.0 / 1500.0)
+}
+
+#[test]
+fn a_tail_drop_sawtooth_fills_the_link_from_the_buffer_of_theory_on() {
+    // transport.md 1.7: CUBIC keeps 0.7 of its window, so it needs B >= 0.43 P; Reno halves it and needs B >= P.
+    let cubic = [0.15, 0.43, 0.6].map(|share| utilisation(CongestionControl::Cubic, share));
+    let reno = [0.15, 0.43, 1.1].map(|share| utilisation(CongestionControl::NewReno, share));
+    println!("CUBIC at B = 0.15, 0.43, 0.6 P: {cubic:?}; Reno at 0.15, 0.43, 1.1 P: {reno:?}");
+    assert!(cubic[2] > 0.99 && reno[2] > 0.99, "full: {cubic:?} {reno:?}");
+    assert!(cubic[1] > 0.99, "full at its threshold: {cubic:?}");
+    assert!((0.90..0.98).contains(&cubic[0]), "below it the link runs dry: {cubic:?}");
+    // Reno in fluid form: the window rises by a packet per round trip from half of P + B; the round trip grows with the queue.
+    for (share, measured) in [(0.15, reno[0]), (0.43, reno[1])] {
+        let lowest: f64 = (1.0 + share) / 2.0;
+        let (dry, full) = (1.0 - lowest, share * (1.0 + share / 2.0));
+        let expected = (dry * (1.0 + lowest) / 2.0 + full) / (dry + full);
+        assert!((measured / expected - 1.0).abs() < 0.03, "B = {share} P: {measured}, not {expected}");
+    }
+}
+
+#[test]
+fn a_window_limits_the_rate_to_one_window_per_round_trip() {
+    // transport.md 1.4: rate = W / RTT while the window is below the BDP; the queue stays empty.
+    for (window, rtt) in [(10u32, 50u64), (40, 100), (45, 55)] {
+        let params =
+            link("100 Mbit/s", &format!("{rtt} ms"), Queue::DropTail(QueueLimit::Bytes(Bytes::new(1_000_000))));
+        let mut spec = flow(Protocol::H2, CongestionControl::Fixed, bulk(30));
+        (spec.config.params.fixed_window, spec.config.params.ack_every) = (window, 1);
+        let result = run(&params, std::slice::from_ref(&spec), secs(30), (secs(5), secs(30)));
+        let law = f64::from(window) * 1448.0 * 8.0 / (rtt as f64 / 1e3);
+        let ratio = result.flows[0].goodput / law;
+        println!("W {window} RTT {rtt} ms: {ratio:.4} of the law");
+        // A packet and its acknowledgement take 0.124 ms on the wire beside the round trip, and the sender waits for room for
+        // a whole packet, so up to one of the window is unused; a window more or less may fall into the measured time.
+        let rounds = 25_000.0 / rtt as f64;
+        assert!((0.997 - 1.0 / f64::from(window)..1.0 + 1.0 / rounds).contains(&ratio), "{ratio}");
+    }
+}
