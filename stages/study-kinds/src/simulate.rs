@@ -12,6 +12,7 @@ mod fairness;
 mod frames;
 mod inputs;
 mod params;
+mod presets;
 
 pub(crate) use inputs::World;
 pub use params::{SimulateParams, arm_schema, check_arm};

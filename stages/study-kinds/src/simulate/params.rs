@@ -1,5 +1,6 @@
 //! Parameters of `simulate` and of its arms.
 
+use super::presets::Preset;
 use serde::Serialize;
 use serde_json::{Value, json};
 use study_cdn::cache::CacheParams;
@@ -126,6 +127,7 @@ params! {
 
 const STAGE_KEYS: &[&str] = &["mode", "arms", "runs", "clients", "compare"];
 const ARM_KEYS: &[&str] = &["protocol", "congestion_control"];
+const PRESET: &str = "preset";
 
 /// Reads a node.
 pub fn decode(node: &Node, cx: &mut Cx<'_>) -> Option<SimulateParams> {
@@ -150,9 +152,13 @@ pub fn decode(node: &Node, cx: &mut Cx<'_>) -> Option<SimulateParams> {
 fn decode_arm(name: &Node, rest: &Node, cx: &mut Cx<'_>) -> Option<Arm> {
     let overrides = cx.lookup("arms", name)?;
     let (own, overrides) = split_keys(overrides, ARM_KEYS);
-    let merged = merge(rest, &overrides);
-    let base = BaseParams::decode(&merged, cx);
+    let (preset, overrides) = split_keys(&overrides, &[PRESET]);
     let (protocol, congestion_control) = decode_own(&own, cx)?;
+    let merged = match decode_preset(&preset, protocol, cx)? {
+        Some(settings) => merge(&merge(rest, &settings), &overrides),
+        None => merge(rest, &overrides),
+    };
+    let base = BaseParams::decode(&merged, cx);
     let profile = base.as_ref().map_or(Profile::Rfc, |base| base.transport.profile);
     if !profile.fits(protocol != Protocol::H3) {
         let message = format!("the profile `{}` is not of the transport of `{}`", profile.name(), protocol.name());
@@ -164,6 +170,21 @@ fn decode_arm(name: &Node, rest: &Node, cx: &mut Cx<'_>) -> Option<Arm> {
         return None;
     }
     Some(Arm { name: String::decode(name, cx)?, protocol, congestion_control, base: base? })
+}
+
+/// The overrides of an arm's preset, if it has one.
+fn decode_preset(own: &Node, protocol: Protocol, cx: &mut Cx<'_>) -> Option<Option<Node>> {
+    let Some(node) = own.get(PRESET) else { return Some(None) };
+    let preset = Preset::decode(node, cx)?;
+    if preset.protocol() == protocol {
+        return Some(Some(preset.overrides(node.span)));
+    }
+    let (name, wanted) = (preset.name(), preset.protocol().name());
+    cx.push(
+        Diagnostic::error("out-of-range", node.span, format!("the preset `{name}` is for the protocol `{wanted}`"))
+            .help(format!("write `protocol: {wanted}`, or a preset of `{}`", protocol.name())),
+    );
+    None
 }
 
 fn decode_own(own: &Node, cx: &mut Cx<'_>) -> Option<(Protocol, CongestionControl)> {
@@ -214,7 +235,10 @@ pub fn check_arm(node: &Node, cx: &mut Cx<'_>) {
         return;
     }
     let (own, overrides) = split_keys(node, ARM_KEYS);
-    let _ = decode_own(&own, cx);
+    let (preset, overrides) = split_keys(&overrides, &[PRESET]);
+    if let Some((protocol, _)) = decode_own(&own, cx) {
+        let _ = decode_preset(&preset, protocol, cx);
+    }
     let _ = BaseParams::decode(&overrides, cx);
 }
 
@@ -224,6 +248,7 @@ pub fn arm_schema() -> Value {
     schema["description"] = json!("overrides of the parameters of `simulate`");
     schema["properties"]["protocol"] = Protocol::schema();
     schema["properties"]["congestion_control"] = CongestionControl::schema();
+    schema["properties"][PRESET] = Preset::schema();
     schema["required"] = json!(ARM_KEYS);
     schema
 }
