@@ -16,18 +16,19 @@
 /// }
 /// ```
 /// Gives public fields, `Debug`, `Clone`, `PartialEq`, serde (for the canonical document), and [`Decode`](crate::Decode).
+/// A `#[serde(...)]` may follow a field's documentation, so that a later parameter leaves the documents of before as they are.
 #[macro_export]
 macro_rules! params {
     (
         $(#[$meta:meta])*
         $vis:vis struct $name:ident {
-            $( $(#[doc = $doc:literal])* $field:ident : $ty:ty $(= $default:expr)? $(, in $range:expr)? ; )*
+            $( $(#[doc = $doc:literal])* $(#[serde($($serde:tt)*)])? $field:ident : $ty:ty $(= $default:expr)? $(, in $range:expr)? ; )*
         }
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, $crate::serde::Serialize, $crate::serde::Deserialize)]
         #[serde(crate = "study_tree::serde")]
-        $vis struct $name { $( $(#[doc = $doc])* pub $field : $ty, )* }
+        $vis struct $name { $( $(#[doc = $doc])* $(#[serde($($serde)*)])? pub $field : $ty, )* }
 
         impl $crate::Decode for $name {
             fn decode(node: &$crate::Node, cx: &mut $crate::Cx<'_>) -> Option<Self> {

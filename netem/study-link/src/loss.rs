@@ -230,9 +230,7 @@ impl Loss {
     pub(crate) fn settle_clock(&mut self, full_packet: Option<SimDuration>) {
         let Some(keys) = self.clock_keys() else { return };
         match keys.clock {
-            LossClock::Packet => {
-                keys.phases.get_or_insert(PhaseStreams::Joint);
-            }
+            LossClock::Packet => *keys.phases = keys.phases.filter(|phases| *phases != PhaseStreams::Joint),
             LossClock::Byte => {
                 keys.slot_bytes.get_or_insert(Bytes::new(crate::FULL_PACKET_BYTES));
                 keys.phases.get_or_insert(PhaseStreams::Split);

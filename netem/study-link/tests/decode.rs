@@ -346,6 +346,13 @@ fn canonical_json_reads_back_to_the_same_link() {
         assert_eq!(again, link, "{text}");
         assert_eq!(serde_json::to_string(&again).unwrap(), text);
     }
+    // Parameters that came later are not written while they say nothing, so that documents of before keep their keys.
+    let flagship = serde_json::to_string(&link(FLAGSHIP)).unwrap();
+    for later in
+        ["slot_bytes", "phases", "loss_at", "loss_schedule", "outages", "arq", "shaper", "policer", "extra_delay"]
+    {
+        assert!(!flagship.contains(later), "{flagship}");
+    }
     assert_eq!(
         serde_json::to_string(&link("{ symmetric: true, rtt: 30 ms, rate: 20 Mbit/s }").down).unwrap(),
         r#"{"one_way":"15 ms","rate":"20 Mbit/s","jitter":null,"loss":"none","queue":{"drop_tail":"75 kB"},"overhead":"0 B"}"#

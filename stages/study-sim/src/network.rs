@@ -12,13 +12,17 @@ pub struct LinkPath {
     pub down: Channel,
     /// From it.
     pub up: Channel,
+    /// Whether a direction may answer later; asked at every event, so it stands by itself.
+    deferred: bool,
 }
 
 impl LinkPath {
     /// A fresh instance; its randomness is named under `seed`.
     #[must_use]
     pub fn new(params: &LinkParams, seed: SeedPath) -> Self {
-        Self { down: Channel::new(&params.down, seed.child("down")), up: Channel::new(&params.up, seed.child("up")) }
+        let (down, up) = (Channel::new(&params.down, seed.child("down")), Channel::new(&params.up, seed.child("up")));
+        let deferred = matches!(down, Channel::Deferred(_)) || matches!(up, Channel::Deferred(_));
+        Self { down, up, deferred }
     }
 }
 
@@ -62,7 +66,7 @@ impl Path for LinkPath {
     }
     #[inline]
     fn next_event(&self) -> SimTime {
-        self.down.next_event().min(self.up.next_event())
+        if self.deferred { self.down.next_event().min(self.up.next_event()) } else { SimTime::NEVER }
     }
     fn resolve(&mut self, now: SimTime) -> Option<(Heading, Option<SimTime>)> {
         let down = self.down.next_event() <= now;

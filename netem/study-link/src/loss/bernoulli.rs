@@ -25,8 +25,10 @@ study_tree::params! {
         /// Length of a slot with `clock: time`; default is one 1,500 B packet at the link's constant rate.
         slot: Option<SimDuration> = None;
         /// Length of a slot with `clock: byte`; default is 1,500 B.
+        #[serde(skip_serializing_if = "Option::is_none")]
         slot_bytes: Option<Bytes> = None;
         /// Whether handshake, requests, responses and acknowledgements have chains of their own.
+        #[serde(skip_serializing_if = "Option::is_none")]
         phases: Option<PhaseStreams> = None;
     }
 }
