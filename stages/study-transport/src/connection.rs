@@ -24,6 +24,7 @@ mod transmit;
 mod windows;
 
 use crate::SessionState;
+use crate::account::{Account, Cause, Milestones, Parts};
 use crate::client::{ClientSender, Message};
 use crate::config::{ConnectionConfig, Limit, Priority};
 use crate::flow::{AutoWindow, Credit};
@@ -123,6 +124,7 @@ enum Down {
         number: u64,
         chunk: u64,
         client_log: usize,
+        sent: SimTime,
     },
     /// SYN-ACK, or an acknowledgement without data.
     Bare {
@@ -143,7 +145,8 @@ struct Up {
 
 #[derive(Debug, Clone, Copy)]
 struct StreamMeta {
-    requested: SimTime,
+    way: Milestones,
+    parts: Parts,
     body: u64,
     lost_packets: u32,
     retransmitted: u64,
@@ -190,7 +193,7 @@ pub struct Connection<P> {
     /// Transmissions that came before the Initial: kept, not acknowledged.
     early: Vec<u64>,
     /// Packets (number, chunk) that came before their keys.
-    unread: Vec<(u64, u64)>,
+    unread: Vec<(u64, u64, SimTime)>,
     client_probes: u32,
     /// Bytes the server may still send to an unconfirmed address; `None` when confirmed.
     amplification: Option<u64>,
@@ -214,6 +217,7 @@ pub struct Connection<P> {
     events: VecDeque<AppEvent>,
     again: VecDeque<usize>,
     done: Vec<Delivered>,
+    account: Account,
     stats: ConnectionStats,
 }
 
@@ -278,6 +282,7 @@ impl<P: Path> Connection<P> {
             events: VecDeque::new(),
             again: VecDeque::new(),
             done: Vec::new(),
+            account: Account::new(start),
             stats: ConnectionStats::default(),
             config,
         };
@@ -322,7 +327,14 @@ impl<P: Path> Connection<P> {
     pub fn request_with(&mut self, priority: Priority) -> StreamId {
         self.last_heard = self.now;
         let stream = self.streams.len() as u32;
-        self.streams.push(StreamMeta { requested: self.now, body: 0, lost_packets: 0, retransmitted: 0, priority });
+        self.streams.push(StreamMeta {
+            way: Milestones { asked: self.now, ..Milestones::default() },
+            parts: Parts::default(),
+            body: 0,
+            lost_packets: 0,
+            retransmitted: 0,
+            priority,
+        });
         self.receiver.streams.push(Inbound::new());
         self.pending.push_back(stream);
         if !self.gave_up {
@@ -343,6 +355,7 @@ impl<P: Path> Connection<P> {
         let headers = self.config.params.response_headers.get();
         let meta = &mut self.streams[stream.0 as usize];
         meta.body = body;
+        meta.way.answered = self.account.totals(self.now);
         let priority = meta.priority;
         self.set_commit();
         let total = self.queue.push(self.now, (stream.0, priority), body, headers, availability);
@@ -480,10 +493,11 @@ impl<P: Path> Connection<P> {
     pub fn report(&self, stream: StreamId) -> Option<StreamReport> {
         let (meta, inbound) = (self.streams.get(stream.0 as usize)?, self.receiver.streams.get(stream.0 as usize)?);
         (inbound.completed != SimTime::NEVER).then(|| StreamReport {
-            requested: meta.requested,
+            requested: meta.way.asked,
             first_byte: inbound.first_byte,
             completed: inbound.completed,
             hol_wait: inbound.completed.since(inbound.arrived_all),
+            parts: meta.parts.with_hol(inbound.completed.since(inbound.arrived_all)),
             bytes: meta.body,
             lost_packets: meta.lost_packets,
             retransmitted: meta.retransmitted,

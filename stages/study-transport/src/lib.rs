@@ -7,6 +7,7 @@
 //! Time and packets are arguments: the network is a [`Path`], the application drives [`Connection::advance`].
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod account;
 pub mod analytic;
 mod client;
 mod config;
@@ -22,6 +23,7 @@ mod rtt;
 mod send_queue;
 mod stats;
 
+pub use account::Parts;
 pub use config::{
     AckPolicy, ConnectionConfig, FlowRules, Framing, HandshakeRules, Limit, Priority, Profile, Protocol, RecoveryRules,
     Scheduler, SenderRules, SessionState, TailProbe, TlsVersion, TransportParams, WireFormat,

@@ -1,5 +1,6 @@
 //! What a connection tells about itself.
 
+use crate::account::Parts;
 use study_units::{SimDuration, SimTime};
 
 /// One response as the client saw it.
@@ -13,6 +14,8 @@ pub struct StreamReport {
     pub completed: SimTime,
     /// How much earlier the last byte would have been readable had no other stream been in the way: the head-of-line wait.
     pub hol_wait: SimDuration,
+    /// What the time from `requested` to `completed` was spent on; sums to it exactly.
+    pub parts: Parts,
     /// Bytes of the body.
     pub bytes: u64,
     /// Packets of this stream that were sent again.

@@ -29,18 +29,19 @@ impl<P: Path> Connection<P> {
             self.client_probes = 0;
             self.client_probe = self.now + self.client.timeout();
         }
-        if let Down::Data { number, chunk, .. } = packet {
+        if let Down::Data { number, chunk, sent, .. } = packet {
             if self.lacks_keys(chunk) {
-                self.unread.push((number, chunk));
+                self.unread.push((number, chunk, sent));
                 return;
             }
-            self.read(number, chunk);
+            self.account.on_arrival(self.now.since(sent));
+            self.read(number, chunk, sent);
             // What waited for the keys that this packet brought.
-            for (number, chunk) in std::mem::take(&mut self.unread) {
+            for (number, chunk, sent) in std::mem::take(&mut self.unread) {
                 if self.lacks_keys(chunk) {
-                    self.unread.push((number, chunk));
+                    self.unread.push((number, chunk, sent));
                 } else {
-                    self.read(number, chunk);
+                    self.read(number, chunk, sent);
                 }
             }
         }
@@ -73,8 +74,9 @@ impl<P: Path> Connection<P> {
         }
     }
 
-    pub(super) fn read(&mut self, number: u64, chunk: u64) {
+    pub(super) fn read(&mut self, number: u64, chunk: u64, sent: SimTime) {
         let ack_now = self.receiver.on_packet(self.now, number, chunk, &mut self.chunks, &mut self.done);
+        self.explain(chunk, sent);
         let mut done = std::mem::take(&mut self.done);
         for delivered in done.drain(..) {
             match delivered {
@@ -92,6 +94,19 @@ impl<P: Path> Connection<P> {
             self.send_message(Message::Credit(update));
         } else if ack_now {
             self.send_ack();
+        }
+    }
+
+    /// Accounts for the streams whose last missing bytes a packet that has just arrived brought.
+    #[inline]
+    fn explain(&mut self, chunk: u64, sent: SimTime) {
+        let Some(content) = self.chunks.get(chunk) else { return };
+        for piece in content.pieces().iter().filter(|p| p.stream != HANDSHAKE) {
+            let (inbound, meta) =
+                (&self.receiver.streams[piece.stream as usize], &mut self.streams[piece.stream as usize]);
+            if inbound.arrived_all == self.now && meta.parts == Parts::default() {
+                meta.parts = self.account.parts(self.now, &meta.way, inbound.total, &content.first_sent, sent);
+            }
         }
     }
 
@@ -123,6 +138,7 @@ impl<P: Path> Connection<P> {
         let taken = established || self.config.session != SessionState::ZeroRttRejected;
         while let Some(stream) = self.pending.pop_front() {
             if taken {
+                self.streams[stream as usize].way.left = self.now;
                 self.send_message(Message::Request(stream));
             } else {
                 self.thrown_away.push(stream);

@@ -34,8 +34,21 @@ impl<P: Path> Connection<P> {
             }
             self.pace();
         }
+        self.account.held_by(self.now, self.cause(nothing_to_send));
         self.note_blocked(nothing_to_send);
         self.recovery.arm(&self.chunks);
+    }
+
+    /// What holds the server back from now on.
+    #[inline]
+    fn cause(&self, nothing_to_send: bool) -> Cause {
+        match (nothing_to_send, &self.recovery.controller) {
+            (true, _) if self.is_blocked() => Cause::FlowControl,
+            (true, _) => Cause::Application,
+            _ if self.limited_by_amplification() => Cause::Address,
+            (_, controller) if controller.window() < controller.ssthresh() => Cause::SlowStart,
+            _ => Cause::Avoidance,
+        }
     }
 
     pub(super) fn is_paced(&self) -> bool {
@@ -101,7 +114,8 @@ impl<P: Path> Connection<P> {
 
     pub(super) fn send_new(&mut self) -> bool {
         let Some(room) = self.room() else { return false };
-        let Some(chunk) = self.queue.next_chunk(self.now, room) else { return false };
+        let Some(mut chunk) = self.queue.next_chunk(self.now, room) else { return false };
+        chunk.first_sent = self.account.on_first_sent(self.now, chunk.size);
         let number = self.chunks.push(chunk);
         self.send_chunk(number);
         true
@@ -126,8 +140,9 @@ impl<P: Path> Connection<P> {
             (false, _) => wire.header + content.size,
         };
         let flight = if content.is_handshake() { Flight::Handshake } else { Flight::Response };
+        let sent = self.now;
         let number = self.recovery.on_sent(self.now, chunk, content.size);
-        self.put_down(bytes, flight, |client_log| Down::Data { number, chunk, client_log });
+        self.put_down(bytes, flight, |client_log| Down::Data { number, chunk, client_log, sent });
         self.stats.packets_sent += 1;
     }
 

@@ -47,7 +47,7 @@ impl<P: Path> Connection<P> {
     }
 
     /// Whether only windows or buffers hold the server back.
-    fn is_blocked(&self) -> bool {
+    pub(super) fn is_blocked(&self) -> bool {
         self.queue.is_flow_blocked() || (self.queue.has_data() && self.room().is_none())
     }
 

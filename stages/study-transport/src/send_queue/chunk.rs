@@ -1,5 +1,6 @@
 //! The content of packets, and which of it is still under way.
 
+use crate::account::Totals;
 use std::collections::VecDeque;
 
 /// The stream index of the server's handshake messages.
@@ -37,6 +38,8 @@ pub struct Chunk {
     pub acked: bool,
     /// Payload bytes with frame overhead.
     pub size: u32,
+    /// The connection's account when it was first sent.
+    pub first_sent: Totals,
 }
 
 impl Chunk {

@@ -4,6 +4,7 @@
 mod equality;
 mod loss;
 mod no_loss;
+mod parts;
 mod recovery;
 mod reference;
 mod support;
