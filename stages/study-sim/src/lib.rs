@@ -11,7 +11,7 @@
 //! | fetches of one edge share the origin's link | each has the link's full rate | only when several misses at once fill it |
 //! | an edge reuses one multiplexed connection | a pool of persistent connections, one request at a time (as proxies with HTTP/1.1 upstreams do) | an early fetch may pay a handshake |
 //!
-//! Random streams, all under `run/<r>`: `viewer/<c>/{title, session, down/*, up/*}`, `edge/<name>/origin/<k>/{down, up}/*`.
+//! Random streams, all under `run/<r>`: `viewer/<c>/{title, session, early_data, down/*, up/*}`, `edge/<name>/origin/<k>/{down, up}/*`.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod edge;

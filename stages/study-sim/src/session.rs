@@ -6,7 +6,7 @@ use crate::trial::SessionPlan;
 use std::sync::Arc;
 use study_cdn::catalog::Title;
 use study_cdn::player::{Next, Player, SessionSummary};
-use study_transport::{AppEvent, Connection, ConnectionStats, SessionState, StreamId, StreamReport};
+use study_transport::{AppEvent, ConnectionStats, Pool, Priority, SessionState, StreamId, StreamReport};
 use study_units::{SimDuration, SimTime};
 
 /// One segment of a session.
@@ -56,12 +56,13 @@ pub struct Session {
     pub edge: usize,
     pub title: usize,
     pub state: SessionState,
-    pub connection: Connection<LinkPath>,
+    pub connection: Pool<LinkPath>,
     player: Player,
     content: Arc<Title>,
     /// Segment and rung of each stream.
     streams: Vec<(usize, usize)>,
     served: Vec<Option<Served>>,
+    completed: usize,
     deadline: SimTime,
     keep_plan: bool,
 }
@@ -71,7 +72,7 @@ impl Session {
         (viewer, edge, title): (usize, usize, usize),
         content: Arc<Title>,
         player: Player,
-        connection: Connection<LinkPath>,
+        connection: Pool<LinkPath>,
         state: SessionState,
         limit: SimDuration,
         keep_plan: bool,
@@ -87,6 +88,7 @@ impl Session {
             content,
             streams: Vec::new(),
             served: Vec::new(),
+            completed: 0,
             deadline,
             keep_plan,
         }
@@ -122,6 +124,7 @@ impl Session {
     fn complete(&mut self, stream: StreamId) {
         let (segment, rung) = self.streams[stream.0 as usize];
         let bytes = self.content.sizes(segment)[rung];
+        self.completed += 1;
         self.player.on_complete(self.connection.now(), segment, bytes);
     }
 
@@ -130,7 +133,10 @@ impl Session {
         loop {
             match self.player.next_request(self.connection.now()) {
                 Next::Request { segment, rung } => {
-                    self.connection.request();
+                    // What is played first is the most urgent: one step of urgency for each segment under way before it.
+                    let ahead = self.streams.len() - self.completed;
+                    let urgency = (usize::from(Priority::default().urgency) + ahead).min(7) as u8;
+                    self.connection.request_with(Priority { urgency, incremental: false });
                     self.streams.push((segment, rung));
                     self.served.push(None);
                 }
@@ -170,7 +176,7 @@ impl Session {
             handshake: (established != SimTime::NEVER).then(|| established.since(start)),
             summary,
             segments,
-            stats: self.connection.stats().clone(),
+            stats: self.connection.stats(),
             plan,
         }
     }

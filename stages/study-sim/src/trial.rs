@@ -15,7 +15,7 @@ use study_ident::SeedPath;
 use study_link::LinkCounters;
 use study_transport::features::{FeatureSet, hybrid};
 use study_transport::{
-    CongestionControl, Connection, ConnectionConfig, Protocol, Scheduler, SessionState, StreamId, TransportParams,
+    CongestionControl, ConnectionConfig, Pool, Protocol, Scheduler, SessionState, StreamId, TransportParams,
 };
 use study_units::{Probability, SimDuration, SimTime};
 
@@ -287,17 +287,20 @@ fn open_session(spec: &TrialSpec<'_>, index: usize) -> Result<Session, PlayerErr
     let state = match (ticket, arm.resumption.early_data) {
         (false, _) => SessionState::Cold,
         (true, false) => SessionState::Resumed,
+        (true, true) if seed.stream("early_data").happens(arm.transport.early_data_rejected.get()) => {
+            SessionState::ZeroRttRejected
+        }
         (true, true) => SessionState::ZeroRtt,
     };
     let config = arm.connection(state);
     let path = LinkPath::new(&spec.edges[viewer.edge].client_link, spec.luck.indexed("viewer", viewer.client));
-    let connection = Connection::open(config, path, viewer.arrival);
+    let connection = Pool::open(config, path, viewer.arrival).labelled(&format!("viewer {}", viewer.client));
     Ok(Session::new((index, viewer.edge, title), content, player, connection, state, arm.session_limit, spec.keep_plan))
 }
 
 fn count_links(session: &Session, arrival: SimTime, links: &mut [TrialLinks]) {
     let lifetime = session.connection.now().since(arrival);
-    let path = &session.connection.path;
+    let path = session.connection.path();
     links[session.edge].down.add(path.down.counters(), lifetime);
     links[session.edge].up.add(path.up.counters(), lifetime);
 }

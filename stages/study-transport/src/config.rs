@@ -83,6 +83,8 @@ pub struct ConnectionConfig {
     pub flow: FlowRules,
     /// How the sender fills its window.
     pub sender: SenderRules,
+    /// Whether a connection carries many responses at once; HTTP/1.1 has one at a time (see [`Pool`](crate::Pool)).
+    pub multiplexed: bool,
     /// Numbers of the study.
     pub params: TransportParams,
 }
@@ -136,6 +138,7 @@ impl ConnectionConfig {
             },
             flow: FlowRules::new(tcp, multiplexed, params),
             sender: SenderRules::default(),
+            multiplexed,
             params: params.clone(),
         };
         params.profile.apply(&mut config);

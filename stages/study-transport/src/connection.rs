@@ -291,10 +291,8 @@ impl<P: Path> Connection<P> {
     }
 
     /// Names the connection in messages about it.
-    #[must_use]
-    pub fn labelled(mut self, label: &str) -> Self {
+    pub fn set_label(&mut self, label: &str) {
         self.label = label.into();
-        self
     }
 
     /// The time that the connection has reached.
@@ -390,9 +388,7 @@ impl<P: Path> Connection<P> {
     /// Simulates the next step, unless it comes after `limit`; whether there was one.
     #[inline]
     pub(crate) fn step(&mut self, limit: SimTime) -> bool {
-        if self.server_owes_ack {
-            self.send_bare();
-        }
+        self.flush();
         let (down, up, path, timers) = (self.down.next(), self.up.next(), self.path.next_event(), self.timers());
         let next = timers.into_iter().fold(down.min(up).min(path), SimTime::min);
         if next > limit || next == SimTime::NEVER {
@@ -426,10 +422,20 @@ impl<P: Path> Connection<P> {
         ]
     }
 
-    /// When the next step is due; a deadline that has passed is due now.
-    pub(crate) fn next_step(&mut self) -> SimTime {
-        if self.server_owes_ack {
+    /// Sends what is owed before the next step; whether there was something.
+    #[inline]
+    pub(crate) fn flush(&mut self) -> bool {
+        let owed = self.server_owes_ack;
+        if owed {
             self.send_bare();
+        }
+        owed
+    }
+
+    /// When the next step is due; a deadline that has passed is due now, and so is what is owed.
+    pub(crate) fn next_step(&self) -> SimTime {
+        if self.server_owes_ack {
+            return self.now;
         }
         self.timers().into_iter().fold(self.down.next().min(self.up.next()), SimTime::min).max(self.now)
     }

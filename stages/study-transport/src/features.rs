@@ -92,6 +92,7 @@ pub fn hybrid(from: &ConnectionConfig, to: &ConnectionConfig, taken: FeatureSet)
         handshake: handshake(of),
         flow: flow(of),
         sender: sender(of),
+        multiplexed: of(Feature::Scheduling).multiplexed,
         params: params(of),
     }
 }
@@ -193,6 +194,7 @@ fn params<'a>(of: impl Fn(Feature) -> &'a ConnectionConfig) -> TransportParams {
         connection_window: windows.connection_window,
         tls: handshake.tls,
         tls_record: of(Feature::Delivery).params.tls_record,
+        early_data_rejected: handshake.early_data_rejected,
         fast_open: handshake.fast_open,
         retry: handshake.retry,
         version_negotiation: handshake.version_negotiation,

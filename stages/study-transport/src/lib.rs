@@ -17,6 +17,7 @@ pub mod features;
 mod flow;
 mod lane;
 mod pacing;
+mod pool;
 mod receiver;
 mod recovery;
 mod rtt;
@@ -30,6 +31,7 @@ pub use config::{
 };
 pub use congestion::CongestionControl;
 pub use connection::{AppEvent, Connection, Fate, Flight, Heading, Path, StreamId};
+pub use pool::Pool;
 pub use rtt::RttEstimator;
 pub use send_queue::Availability;
 pub use stats::{ConnectionStats, RttHistogram, StreamReport};

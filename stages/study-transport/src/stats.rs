@@ -53,6 +53,39 @@ pub struct ConnectionStats {
     pub rtt: RttHistogram,
 }
 
+impl ConnectionStats {
+    /// Adds the counters of another connection.
+    pub fn add(&mut self, other: &Self) {
+        // Named one by one, so that a new counter is not forgotten.
+        let Self {
+            packets_sent,
+            packets_lost,
+            spurious,
+            undone,
+            retransmitted,
+            client_packets,
+            congestion_events,
+            timeouts,
+            flow_blocked,
+            flow_blocked_time,
+            events,
+            rtt,
+        } = other;
+        self.packets_sent += packets_sent;
+        self.packets_lost += packets_lost;
+        self.spurious += spurious;
+        self.undone += undone;
+        self.retransmitted += retransmitted;
+        self.client_packets += client_packets;
+        self.congestion_events += congestion_events;
+        self.timeouts += timeouts;
+        self.flow_blocked += flow_blocked;
+        self.flow_blocked_time = self.flow_blocked_time + *flow_blocked_time;
+        self.events += events;
+        self.rtt.merge(rtt);
+    }
+}
+
 /// Round-trip times in logarithmic bins of 1/16 octave (at most 6.25 % wide).
 #[derive(Debug, Clone, Default)]
 pub struct RttHistogram {
@@ -64,6 +97,15 @@ pub struct RttHistogram {
 const SUB_BITS: u32 = 4;
 
 impl RttHistogram {
+    /// Adds the samples of another.
+    pub fn merge(&mut self, other: &Self) {
+        if self.bins.len() < other.bins.len() {
+            self.bins.resize(other.bins.len(), 0);
+        }
+        self.bins.iter_mut().zip(&other.bins).for_each(|(mine, theirs)| *mine += theirs);
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+    }
     /// Adds a sample.
     #[inline]
     pub fn record(&mut self, sample: SimDuration) {

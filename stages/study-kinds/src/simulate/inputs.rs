@@ -8,6 +8,7 @@ use study_cdn::popularity::TitleSampler;
 use study_sim::{EdgeSpec, Viewer};
 use study_stage::{Inputs, StageError};
 use study_table::Table;
+use study_transport::Protocol;
 use study_units::{SimDuration, SimTime};
 
 /// Everything that is the same for all arms and runs.
@@ -24,6 +25,7 @@ pub struct World {
 impl World {
     pub fn read(params: &SimulateParams, inputs: &Inputs) -> Result<Self, StageError> {
         let edges = read_edges(inputs.single("edges")?)?;
+        check_queues(params, &edges)?;
         let (viewers, geos) = read_viewers(params, inputs.single("clients")?, &edges)?;
         let weights: Vec<f64> = inputs.single("titles")?.floats("weight")?.into_iter().flatten().collect();
         let titles = read_titles(inputs.single("rungs")?, inputs.single("segment_sizes")?)?;
@@ -32,6 +34,24 @@ impl World {
             .ok_or_else(|| StageError::failed("the catalog's weights do not fit its titles"))?;
         Ok(Self { viewers, geos, edges, titles, popularity })
     }
+}
+
+/// Several connections share a last mile only where its queue decides on arrival.
+fn check_queues(params: &SimulateParams, edges: &[EdgeSpec]) -> Result<(), StageError> {
+    let Some(arm) = params.arms.iter().find(|arm| arm.protocol == Protocol::H1) else { return Ok(()) };
+    let late = |edge: &&EdgeSpec| {
+        let link = &edge.client_link;
+        !link.down.queue.decides_at_arrival() || !link.up.queue.decides_at_arrival()
+    };
+    edges.iter().find(late).map_or(Ok(()), |edge| {
+        Err(StageError::failed_with_help(
+            format!(
+                "the arm `{}` has several connections, and the queue of the link to `{}` decides at departure",
+                arm.name, edge.name
+            ),
+            "give the link a `drop_tail` queue, or leave out the arms of protocol `h1`",
+        ))
+    })
 }
 
 fn read_edges(table: &Table) -> Result<Vec<EdgeSpec>, StageError> {

@@ -6,7 +6,7 @@ use super::profile::Profile;
 use super::wire::Framing;
 use crate::congestion::SlowStartChoice;
 use study_tree::params;
-use study_units::{Bytes, SimDuration};
+use study_units::{Bytes, Probability, SimDuration};
 
 params! {
     /// Transport parameters of a study; they hold for every arm unless the arm says otherwise.
@@ -59,6 +59,8 @@ params! {
         retry: bool = false;
         /// Whether client and server of QUIC begin with different versions (Version Negotiation): one round trip more.
         version_negotiation: bool = false;
+        /// Share of sessions with early data whose server does not take it.
+        early_data_rejected: Probability = Probability::ZERO;
         /// UDP payload of a full QUIC packet (RFC 9000 section 14.1: at least 1,200 B; quinn begins there and probes up to 1,452 B).
         datagram: Bytes = Bytes::new(1_452), in Bytes::new(1_200)..=Bytes::new(1_472);
         /// What HTTP adds besides the frames of HTTP/2 responses: `full` counts prefaces, settings and HTTP/3's frames too.
