@@ -88,13 +88,14 @@ impl Account {
         &self,
         now: SimTime,
         way: &Milestones,
-        stream_bytes: u64,
+        before_in_stream: u64,
         first_sent: &Totals,
         sent: SimTime,
     ) -> Parts {
         let held = |cause: Cause| first_sent.held[cause as usize] - way.answered.held[cause as usize];
         let all = (first_sent.bytes - way.answered.bytes).max(1);
-        let others = all.saturating_sub(stream_bytes);
+        // First transmissions of a stream are in order, so these bytes of it had left before the completing chunk.
+        let others = all.saturating_sub(before_in_stream);
         let shared = |ns: u64| (u128::from(ns) * u128::from(others) / u128::from(all)) as u64;
         let (slow, avoid) = (held(Cause::SlowStart), held(Cause::Avoidance));
         let flight = now.since(sent).as_nanos();

@@ -105,7 +105,7 @@ impl<P: Path> Connection<P> {
             let (inbound, meta) =
                 (&self.receiver.streams[piece.stream as usize], &mut self.streams[piece.stream as usize]);
             if inbound.arrived_all == self.now && meta.parts == Parts::default() {
-                meta.parts = self.account.parts(self.now, &meta.way, inbound.total, &content.first_sent, sent);
+                meta.parts = self.account.parts(self.now, &meta.way, piece.offset, &content.first_sent, sent);
             }
         }
     }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod equality;
+mod http;
 mod loss;
 mod no_loss;
 mod parts;

@@ -55,3 +55,22 @@ fn without_loss_nothing_is_repaired_and_the_handshake_is_its_round_trips() {
         }
     }
 }
+
+#[test]
+fn two_equal_responses_in_turn_wait_half_of_the_window_for_each_other_even_when_one_is_repaired() {
+    for lost in [u64::MAX, 150] {
+        let config = ConnectionConfig::new(
+            Protocol::H3,
+            CongestionControl::Cubic,
+            Scheduler::RoundRobin,
+            SessionState::Cold,
+            &params(),
+        );
+        let (reports, _) = fetch(&config, TestPath::new("20 Mbit/s", "40 ms", move |i| i == lost), &[300_000, 300_000]);
+        for report in reports {
+            let part = |name| report.parts.get(name).unwrap().as_nanos() as f64;
+            let (own, others) = (part("slow_start") + part("congestion_avoidance"), part("scheduling"));
+            assert!((0.4..0.6).contains(&(others / (own + others))), "{own} and {others}, lost {lost}");
+        }
+    }
+}
