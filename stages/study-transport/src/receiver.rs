@@ -135,12 +135,13 @@ impl Receiver {
         let mut handshake = false;
         if let Some(content) = chunks.get_mut(chunk).filter(|c| !c.received) {
             content.received = true;
-            let content = *content;
+            // The pieces alone: the whole content is large.
+            let (pieces, used) = (content.pieces, content.used as usize);
             self.highest_chunk = self.highest_chunk.max(chunk + 1);
-            handshake = content.is_handshake();
-            content.pieces().iter().for_each(|piece| self.arrive(now, *piece));
-            if self.per_stream {
-                for piece in content.pieces() {
+            for piece in &pieces[..used] {
+                handshake |= piece.stream == HANDSHAKE;
+                self.arrive(now, *piece);
+                if self.per_stream {
                     self.deliver(now, *piece, u32::from(piece.bytes), done);
                 }
             }

@@ -36,6 +36,9 @@ impl<P: Path> Connection<P> {
             }
             self.account.on_arrival(self.now.since(sent));
             self.read(number, chunk, sent);
+            if self.unread.is_empty() {
+                return;
+            }
             // What waited for the keys that this packet brought.
             for (number, chunk, sent) in std::mem::take(&mut self.unread) {
                 if self.lacks_keys(chunk) {
@@ -77,6 +80,20 @@ impl<P: Path> Connection<P> {
     pub(super) fn read(&mut self, number: u64, chunk: u64, sent: SimTime) {
         let ack_now = self.receiver.on_packet(self.now, number, chunk, &mut self.chunks, &mut self.done);
         self.explain(chunk, sent);
+        if !self.done.is_empty() {
+            self.on_delivered();
+        }
+        self.tune_window();
+        if let Some(update) = self.receiver.credit.as_mut().and_then(Credit::take_due) {
+            // It acknowledges as well.
+            self.send_message(Message::Credit(update));
+        } else if ack_now {
+            self.send_ack();
+        }
+    }
+
+    /// What the last packet completed.
+    fn on_delivered(&mut self) {
         let mut done = std::mem::take(&mut self.done);
         for delivered in done.drain(..) {
             match delivered {
@@ -88,13 +105,6 @@ impl<P: Path> Connection<P> {
             }
         }
         self.done = done;
-        self.tune_window();
-        if let Some(update) = self.receiver.credit.as_mut().and_then(Credit::take_due) {
-            // It acknowledges as well.
-            self.send_message(Message::Credit(update));
-        } else if ack_now {
-            self.send_ack();
-        }
     }
 
     /// Accounts for the streams whose last missing bytes a packet that has just arrived brought.

@@ -14,8 +14,9 @@ impl<P: Path> Connection<P> {
             self.send_lost();
         }
         let mut nothing_to_send = false;
+        // Sending moves neither.
+        let (window, paced) = (self.recovery.window(), self.is_paced());
         loop {
-            let window = self.recovery.window();
             let needed = self.recovery.in_flight + mss + u64::from(self.config.sender.strict_window);
             if needed > window && self.recovery.in_flight > 0 {
                 self.recovery.window_limited = true;
@@ -24,7 +25,7 @@ impl<P: Path> Connection<P> {
             if self.limited_by_amplification() {
                 break;
             }
-            if self.held_by_pacing() {
+            if self.held_by_pacing(paced) {
                 break;
             }
             if !self.send_lost() && !self.send_new() {
@@ -32,7 +33,9 @@ impl<P: Path> Connection<P> {
                 nothing_to_send = true;
                 break;
             }
-            self.pace();
+            if paced {
+                self.pace();
+            }
         }
         self.account.held_by(self.now, self.cause(nothing_to_send));
         self.note_blocked(nothing_to_send);
@@ -56,10 +59,13 @@ impl<P: Path> Connection<P> {
     }
 
     /// Paced, and the next packet's time has not come: sets the timer.
-    pub(super) fn held_by_pacing(&mut self) -> bool {
+    pub(super) fn held_by_pacing(&mut self, paced: bool) -> bool {
         self.pace_timer = SimTime::NEVER;
+        if !paced {
+            return false;
+        }
         let has_work = !self.recovery.lost.is_empty() || self.queue.has_data();
-        let until = if self.is_paced() && has_work { self.pace_until() } else { None };
+        let until = if has_work { self.pace_until() } else { None };
         if let Some(until) = until {
             // Whoever is held by pacing uses the window as far as pacing lets it.
             self.recovery.window_limited = true;
@@ -86,7 +92,7 @@ impl<P: Path> Connection<P> {
             pacer.on_sent(mss);
             return;
         }
-        if !self.is_paced() || !self.recovery.rtt.is_known() {
+        if !self.recovery.rtt.is_known() {
             return;
         }
         let srtt = self.recovery.rtt.smoothed().as_nanos();

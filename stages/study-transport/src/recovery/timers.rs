@@ -23,7 +23,8 @@ impl Recovery {
 
     /// Sets the timer after packets were sent or acknowledged.
     pub fn arm(&mut self, chunks: &ChunkStore) {
-        self.in_handshake = chunks.get(chunks.oldest()).is_some_and(Chunk::is_handshake);
+        self.in_handshake =
+            self.rules.tail == TailProbe::Pto && chunks.get(chunks.oldest()).is_some_and(Chunk::is_handshake);
         self.timer = self.rules.timer(self.deadline());
     }
 

@@ -62,11 +62,13 @@ impl Chunk {
             _ => self.add(piece),
         }
     }
-    /// Whether it carries messages of the server's handshake.
+    /// Whether it carries messages of the server's handshake, which share a packet with nothing else.
+    #[inline]
     pub fn is_handshake(&self) -> bool {
-        self.pieces().iter().any(|p| p.stream == HANDSHAKE)
+        self.used > 0 && self.pieces[0].stream == HANDSHAKE
     }
     /// The pieces in use.
+    #[inline]
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces[..self.used as usize]
     }
