@@ -12,12 +12,14 @@ mod opening;
 mod reproduce;
 mod results;
 mod robustness;
+mod tail;
 mod validity;
 
 pub use claims::{ClaimRow, Verdict};
 pub use design::{ArmRow, Design, StageRow};
 pub use ladder::LadderRow;
 pub use link::{LossRow, PathRow};
+pub use tail::TailRow;
 pub use validity::{Check, Status};
 
 use crate::answer::Evidence;
@@ -59,6 +61,8 @@ pub struct Findings {
     pub parity: Vec<Parity>,
     /// Effective round-trip times.
     pub paths: Vec<PathRow>,
+    /// What the slowest segments spent their time on, by arm and part.
+    pub tail: Vec<TailRow>,
     /// Contributions of mechanisms to a difference, by place, metric, statistic; the total last.
     pub ladder: Vec<LadderRow>,
     /// Realised loss.
@@ -86,6 +90,7 @@ pub fn document(findings: &Findings) -> Document {
         design::blocks,
         validity::blocks,
         results::blocks,
+        tail::blocks,
         ladder::blocks,
         link::blocks,
         robustness::blocks,

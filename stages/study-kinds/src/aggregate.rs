@@ -18,6 +18,7 @@
 pub(crate) mod metrics;
 mod node;
 mod params;
+mod parts;
 mod tables;
 mod trace;
 
@@ -38,10 +39,11 @@ impl StageKind for Aggregate {
     type Params = AggregateParams;
     const NAME: &'static str = "aggregate";
     const SUMMARY: &'static str = "statistics per run, session metrics, distribution curves and a sample trace";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const TAKES: &'static [&'static str] = &["segments", "sessions"];
     const REQUIRES: &'static [&'static str] = &["segments", "sessions"];
-    const GIVES: &'static [&'static str] = &["run_metrics", "session_metrics", "pooled_metrics", "curves", "traces"];
+    const GIVES: &'static [&'static str] =
+        &["run_metrics", "session_metrics", "pooled_metrics", "curves", "traces", "tail_parts"];
 
     fn decode(&self, node: &Node, cx: &mut Cx<'_>) -> Option<AggregateParams> {
         AggregateParams::decode(node, cx)

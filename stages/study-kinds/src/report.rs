@@ -44,8 +44,18 @@ impl StageKind for Report {
     const NAME: &'static str = "report";
     const SUMMARY: &'static str = "evaluates the claims and writes the report, its figures and the answer";
     const VERSION: u32 = 2;
-    const TAKES: &'static [&'static str] =
-        &["sessions", "links", "validity", "pooled_metrics", "curves", "traces", "summary", "comparison", "ladder"];
+    const TAKES: &'static [&'static str] = &[
+        "sessions",
+        "links",
+        "validity",
+        "pooled_metrics",
+        "curves",
+        "traces",
+        "summary",
+        "comparison",
+        "ladder",
+        "tail_parts",
+    ];
     const GIVES: &'static [&'static str] = &["claims"];
     const SEES_STUDY: bool = true;
 
@@ -112,6 +122,7 @@ fn findings(
         paths: links::paths(inputs, &focus)?,
         losses: links::losses(inputs, &focus)?,
         ladder,
+        tail: links::tail(inputs, chosen.transport_node.as_deref())?,
         claims: verdicts.iter().map(verdict::Evaluated::row).collect(),
         command: configuration::command(study),
         configuration: configuration::texts(plan),

@@ -2,6 +2,7 @@
 
 use super::metrics::{Absent, Metric, SEGMENT_METRICS, SESSION_METRICS, Statistics};
 use super::params::{AggregateParams, Percentiles};
+use super::parts::{self, TailPart};
 use super::trace::{self, TracePoint};
 use std::collections::BTreeMap;
 use study_stage::{InputPart, Inputs, StageError};
@@ -80,6 +81,7 @@ pub(super) struct NodeResult {
     pub(super) sessions: Vec<SessionRow>,
     pub(super) curves: Vec<Curve>,
     pub(super) trace: Vec<TracePoint>,
+    pub(super) parts: Vec<TailPart>,
 }
 
 /// The statistics of one node.
@@ -95,6 +97,7 @@ pub(super) fn aggregate(node: &NodeInputs<'_>, params: &AggregateParams) -> Resu
         sessions: Vec::new(),
         curves: Vec::new(),
         trace: Vec::new(),
+        parts: Vec::new(),
     };
     for (rows, metrics) in [(&segments, &SEGMENT_METRICS[..]), (&sessions, &SESSION_METRICS[..])] {
         let Some(rows) = rows else { continue };
@@ -108,6 +111,9 @@ pub(super) fn aggregate(node: &NodeInputs<'_>, params: &AggregateParams) -> Resu
     result.curves.sort_by_key(|curve| curve.arm);
     if let Some(sessions) = &sessions {
         result.add_sessions(sessions)?;
+    }
+    if let Some(segments) = &segments {
+        result.parts = parts::tail(segments, result.arms.len())?;
     }
     if let (Some(sessions), Some(segments)) = (&sessions, &segments) {
         result.trace = trace::sample_session(node.node, sessions, segments)?;
@@ -209,6 +215,11 @@ impl<'a> Rows<'a> {
     /// A column.
     pub(super) fn column(&self, name: &str) -> Result<&'a Column, StageError> {
         in_frame(self.node, self.frame, self.table.column(name))
+    }
+    /// Names of the columns that begin like this, in their order.
+    pub(super) fn names(&self, prefix: &str) -> Vec<&'a str> {
+        let fields = &self.table.schema().fields;
+        fields.iter().map(|field| field.name.as_str()).filter(|name| name.starts_with(prefix)).collect()
     }
     /// A column of whole numbers without nulls.
     pub(super) fn ints(&self, name: &str) -> Result<&'a [i64], StageError> {

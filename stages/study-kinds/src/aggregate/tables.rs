@@ -31,6 +31,7 @@ pub(super) struct Tables {
     pooled_metrics: TableBuilder,
     curves: TableBuilder,
     traces: TableBuilder,
+    tail_parts: TableBuilder,
 }
 
 impl Tables {
@@ -47,6 +48,19 @@ impl Tables {
             run_metrics: table(axes, vec![run(), metric(), stat(), value(), n()]),
             session_metrics: table(axes, vec![run(), client(), metric(), value()]),
             pooled_metrics: table(axes, vec![metric(), stat(), value(), n()]),
+            tail_parts: table(
+                axes,
+                vec![
+                    text("part", "what the time was spent on"),
+                    number(
+                        "mean_ms",
+                        "ms",
+                        "mean over the runs' segments at or above the run's 95th percentile of ttlb_ms",
+                    ),
+                    whole("n", "1", "segments in the tails"),
+                    whole("n_clusters", "1", "runs"),
+                ],
+            ),
             curves: table(
                 axes,
                 vec![
@@ -99,6 +113,15 @@ impl Tables {
                 row(curve.arm, &rest, &mut self.curves);
             }
         }
+        for p in &result.parts {
+            let rest = [
+                Cell::Str(&p.part),
+                Cell::Float(study_stats::round12(p.mean_ms)),
+                Cell::Int(p.n as i64),
+                Cell::Int(p.runs as i64),
+            ];
+            row(p.arm, &rest, &mut self.tail_parts);
+        }
         for p in &result.trace {
             let bitrate = p.bitrate_kbit_s.map_or(Cell::Null, Cell::Int);
             let keys = [Cell::Int(p.run), Cell::Int(p.client), Cell::Int(p.segment)];
@@ -115,6 +138,7 @@ impl Tables {
             ("pooled_metrics", self.pooled_metrics),
             ("curves", self.curves),
             ("traces", self.traces),
+            ("tail_parts", self.tail_parts),
         ];
         let mut outputs = Outputs::default();
         for (name, builder) in frames {

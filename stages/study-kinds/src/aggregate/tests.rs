@@ -295,7 +295,7 @@ fn segments_that_never_came_are_censored_and_not_traced() {
 fn empty_frames_give_empty_frames_with_their_columns() {
     let inputs = inputs(vec![part("x", None, segments(&[]))], vec![part("x", None, sessions(&[]))]);
     let outputs = run_with(&defaults(), &inputs).unwrap();
-    assert_eq!(outputs.frames.len(), 5);
+    assert_eq!(outputs.frames.len(), 6);
     assert!(outputs.frames.values().all(|table| table.rows() == 0));
     assert!(outputs.frames["run_metrics"].column("value").is_ok());
 }
@@ -344,4 +344,23 @@ fn any_number_of_threads_gives_the_same_frames() {
         outputs.frames.values().map(Table::digest).collect::<Vec<_>>()
     };
     assert_eq!(digests(1), digests(3));
+}
+
+#[test]
+fn the_tail_of_a_run_is_decomposed_and_its_parts_sum_to_its_mean() {
+    let mut columns = vec![("run", ColumnType::Int), ("arm", ColumnType::Str), ("ttlb_us", ColumnType::Int)];
+    columns.extend(["ttfb_us", "hol_wait_us", "spent_request_us", "spent_recovery_us"].map(|n| (n, ColumnType::Int)));
+    // Two runs of 40: the two slowest of each are its tail, and only they were repaired.
+    let rows: Vec<Vec<Cell<'static>>> = (0..80)
+        .map(|i: i64| {
+            let (run, slow) = (i / 40, i % 40 >= 38);
+            let (request, recovery) = (1_000 + i % 40, if slow { 9_000 * (run + 1) } else { 0 });
+            let times = [request + recovery, 1, 0, request, recovery].map(Cell::Int);
+            [&[Cell::Int(run), Cell::Str("h2")][..], &times].concat()
+        })
+        .collect();
+    let inputs = inputs(vec![part("x", None, build(&columns, &rows))], vec![part("x", None, sessions(&[]))]);
+    let outputs = run_with(&defaults(), &inputs).unwrap();
+    let parts = lines(&outputs.frames["tail_parts"], &["part", "mean_ms", "n", "n_clusters"], &[]);
+    assert_eq!(parts, ["request 1.0385 4 2", "recovery 13.5 4 2"]);
 }

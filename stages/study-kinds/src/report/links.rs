@@ -1,9 +1,10 @@
 //! Design, validity record, effective round trips and realised loss, from the frames of `simulate`.
 
 use super::evidence::Chosen;
+use super::frame::Rows;
 use super::plan::{Plan, stage_of};
 use std::collections::{BTreeMap, BTreeSet};
-use study_report::section::{ArmRow, Check, Design, LossRow, PathRow, StageRow, Status};
+use study_report::section::{ArmRow, Check, Design, LossRow, PathRow, StageRow, Status, TailRow};
 use study_stage::{InputPart, Inputs, StageError};
 use study_stats::quantile;
 use study_table::{Table, TableError};
@@ -196,4 +197,20 @@ pub(super) fn losses(inputs: &Inputs, focus: &[String]) -> Result<Vec<LossRow>, 
         }));
     }
     Ok(rows)
+}
+
+/// What the slowest segments of a node spent their time on, by arm.
+pub(super) fn tail(inputs: &Inputs, node: Option<&str>) -> Result<Vec<TailRow>, StageError> {
+    let (Some(rows), Some(node)) = (Rows::read(inputs, "tail_parts")?, node) else { return Ok(Vec::new()) };
+    let row = |i: usize| {
+        Some(TailRow {
+            place: rows.place(i),
+            arm: rows.text(i, "arm"),
+            part: rows.text(i, "part"),
+            mean_ms: rows.float(i, "mean_ms")?,
+            n: rows.count(i, "n"),
+            runs: rows.count(i, "n_clusters"),
+        })
+    };
+    Ok((0..rows.len()).filter(|i| rows.text(*i, "node") == node).filter_map(row).collect())
 }

@@ -5,6 +5,7 @@ use super::params::Arm;
 use study_sim::{CacheOutcome, SegmentResult, SessionResult, TrialResult};
 use study_stage::Outputs;
 use study_table::{Cell, ColumnType, Field, TableBuilder};
+use study_transport::Parts;
 use study_units::{SimDuration, SimTime};
 
 /// The arms of one run.
@@ -37,10 +38,19 @@ fn fields(rows: &[(&str, ColumnType, &str, &str)]) -> Vec<Field> {
     rows.iter().map(|(name, column, unit, meaning)| Field::new(name, *column, unit, meaning)).collect()
 }
 
+/// The columns of `segments`: one for each part of a response's time at the end.
+fn segment_fields() -> Vec<Field> {
+    let part = |name: &&str| {
+        let meaning = format!("of ttlb_us: time spent on {}; all of them sum to it", name.replace('_', " "));
+        Field::new(&format!("spent_{name}_us"), ColumnType::Int, "us", &meaning)
+    };
+    fields(SEGMENTS).into_iter().chain(Parts::NAMES.iter().map(part)).collect()
+}
+
 impl TrialFrames {
     pub fn new() -> Self {
         Self {
-            segments: TableBuilder::new(fields(SEGMENTS)),
+            segments: TableBuilder::new(segment_fields()),
             sessions: TableBuilder::new(fields(SESSIONS)),
             trials: TableBuilder::new(fields(TRIALS)),
             links: TableBuilder::new(fields(LINKS)),
@@ -124,7 +134,7 @@ impl TrialFrames {
         s: &SegmentResult,
     ) {
         let t = &s.transport;
-        self.segments.row(&[
+        let mut row = vec![
             keys[0],
             keys[1],
             keys[2],
@@ -147,7 +157,9 @@ impl TrialFrames {
             ms(s.buffer.0),
             ms(s.buffer.1),
             us(s.stall),
-        ]);
+        ];
+        row.extend(t.parts.iter().map(|(_, spent)| us(spent)));
+        self.segments.row(&row);
     }
 
     fn add_links(&mut self, keys: &[Cell<'_>; 4], world: &World, trial: &TrialResult) {
