@@ -5,7 +5,8 @@ mod scene;
 
 use scene::{Scene, last_mile};
 use study_cdn::player::Decisions;
-use study_sim::{CacheOutcome, SegmentResult, TrialResult};
+use study_sim::{Blend, CacheOutcome, SegmentResult, TrialResult};
+use study_transport::features::FeatureSet;
 use study_transport::{Protocol, SessionState};
 use study_units::Probability;
 
@@ -177,4 +178,22 @@ fn a_schedule_made_under_the_same_luck_favours_its_leader_and_a_rehearsal_does_n
     println!("A against A: {same_luck:.3} under the leader's luck, {rehearsed:.3} after a rehearsal");
     assert!(same_luck > 1.25, "{same_luck}");
     assert!((0.8..1.25).contains(&rehearsed), "{rehearsed}");
+}
+
+#[test]
+fn an_arm_with_every_mechanism_of_another_is_that_arm_to_the_nanosecond() {
+    let mut scene = Scene::flagship(6);
+    scene.arm.player.decisions = Decisions::FixedRung(2);
+    scene.arm.resumption.resumed = Probability::new(0.5).unwrap();
+    scene.arm.resumption.early_data = true;
+    let direct = scene.run(0, Protocol::H3);
+    let mut other = scene.arm.clone();
+    other.protocol = Protocol::H3;
+    let mut blended = |taken| {
+        scene.arm.blend = Some(Blend { other: Box::new(other.clone()), taken });
+        scene.run(0, Protocol::H2)
+    };
+    let times = |r: &TrialResult| segments(r).map(|s| s.transport).collect::<Vec<_>>();
+    assert_eq!(times(&blended(FeatureSet::all())), times(&direct));
+    assert_ne!(times(&blended(FeatureSet::NONE)), times(&direct));
 }

@@ -197,12 +197,15 @@ fn bbr_v1_keeps_the_link_under_random_loss_that_it_can_bear() {
 
         bytes as f64 * 8.0 / reports[0].completed.as_secs_f64() / 10e6
     };
-    for (p, least) in [(0.0, 0.9), (0.01, 0.9), (0.05, 0.9), (0.1, 0.9), (0.15, 0.7)] {
+    // Payload is 1,417 of the 1,480 bytes that a packet takes on this link.
+    for (p, least) in [(0.0, 0.9), (0.01, 0.9), (0.02, 0.9), (0.05, 0.9), (0.1, 0.9), (0.15, 0.7)] {
         let share = goodput(p);
         println!("bbr_v1 at {p}: {share:.3} of the link");
         assert!(share >= least * (1.0 - p) * 1417.0 / 1480.0, "{p}: {share}");
     }
-    let share = goodput(0.3);
-    println!("bbr_v1 at 0.3: {share:.3} of the link");
-    assert!(share < 0.4, "{share}");
+    // Between what it bears and the collapse nothing is promised but that more loss gives less.
+    let shares: Vec<f64> = [0.15, 0.18, 0.2, 0.22, 0.25, 0.3].map(goodput).to_vec();
+    println!("bbr_v1 at 15, 18, 20, 22, 25, 30 %: {shares:.3?} of the link");
+    assert!(shares.windows(2).all(|w| w[1] < w[0] + 0.02), "{shares:?}");
+    assert!(shares[4] < 0.4 && shares[5] < 0.4, "{shares:?}");
 }
