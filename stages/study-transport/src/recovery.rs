@@ -228,6 +228,7 @@ impl Recovery {
         let mut progress = false;
         let mut original = false;
         let losses_before = stats.packets_lost;
+        let oldest_before = chunks.oldest();
         let mut flight: Option<Sent> = None;
         let delivered_before = self.delivered;
         while let Some((number, chunk)) = receiver.take_log(upto) {
@@ -288,7 +289,7 @@ impl Recovery {
         }
         self.detect_losses(now, chunks, stats);
         if let Some(prr) = &mut self.prr {
-            let safe = stats.packets_lost == losses_before;
+            let safe = stats.packets_lost == losses_before && chunks.oldest() > oldest_before;
             prr.on_ack(self.delivered - delivered_before, self.in_flight, self.mss, safe);
         }
         if let Some(flight) = flight {

@@ -3,12 +3,12 @@
 //! During a recovery that began with `RecoverFS` bytes in flight and is to end at `ssthresh`, each acknowledgement of
 //! `DeliveredData` bytes allows `sndcnt` more (RFC 9937 section 6):
 //! `pipe > ssthresh`: `ceil(prr_delivered * ssthresh / RecoverFS) - prr_out`; else
-//! `min(ssthresh - pipe, max(prr_delivered - prr_out, DeliveredData) + MSS)` after an acknowledgement that shows progress and no new
-//! loss (slow start reduction bound), and `min(ssthresh - pipe, prr_delivered - prr_out)` otherwise (conservative bound).
+//! `min(ssthresh - pipe, max(prr_delivered - prr_out, DeliveredData))`, and one MSS more after an acknowledgement that moves the
+//! oldest unacknowledged packet on and brings no new loss (as Linux's `tcp_cwnd_reduction` has it).
 //!
 //! | reference | here | effect |
 //! |---|---|---|
-//! | `RecoverFS` leaves out what was selectively acknowledged before the recovery | bytes in flight, just lost and just delivered | the same, since acknowledged packets are never in flight here |
+//! | `RecoverFS` leaves out what was selectively acknowledged before the recovery | bytes in flight and just lost, after the delivery that showed the loss | one acknowledgement's data less, so a little more is sent |
 
 /// State of one recovery; all in payload bytes.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +29,7 @@ impl Prr {
     pub const fn on_sent(&mut self, bytes: u64) {
         self.out += bytes;
     }
-    /// An acknowledgement delivered `bytes` and left `pipe` in flight; `safe` when it moved on without a new loss.
+    /// An acknowledgement delivered `bytes` and left `pipe` in flight; `safe` when the oldest packet moved on without a new loss.
     pub fn on_ack(&mut self, bytes: u64, pipe: u64, mss: u64, safe: bool) {
         self.delivered += bytes;
         let owed = self.delivered.saturating_sub(self.out);
@@ -37,7 +37,7 @@ impl Prr {
             let share = u128::from(self.delivered) * u128::from(self.ssthresh);
             (share.div_ceil(u128::from(self.recover_fs)) as u64).saturating_sub(self.out)
         } else {
-            let limit = if safe { owed.max(bytes) + mss } else { owed };
+            let limit = owed.max(bytes) + if safe { mss } else { 0 };
             limit.min(self.ssthresh - pipe)
         };
         // The fast retransmit leaves in any case (section 6).
@@ -79,5 +79,9 @@ mod tests {
         prr.on_sent(mss);
         prr.on_ack(mss, 9 * mss, mss, true);
         assert_eq!(prr.window, 11 * mss, "with progress: one more");
+        // Ahead of what was delivered, an acknowledgement with a new loss still allows what it delivered.
+        prr.on_sent(3 * mss);
+        prr.on_ack(mss, 9 * mss, mss, false);
+        assert_eq!(prr.window, 10 * mss);
     }
 }
