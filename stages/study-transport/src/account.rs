@@ -87,6 +87,7 @@ impl Account {
     pub fn parts(
         &self,
         now: SimTime,
+        asked: SimTime,
         way: &Milestones,
         before_in_stream: u64,
         first_sent: &Totals,
@@ -101,7 +102,7 @@ impl Account {
         let flight = now.since(sent).as_nanos();
         let propagation = flight.min(self.least_delay.as_nanos());
         Parts([
-            way.left.since(way.asked).as_nanos() + held(Cause::Address),
+            way.left.since(asked).as_nanos() + held(Cause::Address),
             way.answered.at.since(way.left).as_nanos(),
             slow - shared(slow),
             avoid - shared(avoid),
@@ -119,12 +120,36 @@ impl Account {
 /// Instants of a stream before its data is sent.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Milestones {
-    /// The client asked.
-    pub asked: SimTime,
     /// The request left.
     pub left: SimTime,
     /// The server began to answer.
     pub answered: Totals,
+}
+
+/// What is known of a response's time: one or the other, so that a connection's memory holds one for each stream.
+#[derive(Debug, Clone, Copy)]
+pub enum Spent {
+    /// Its last bytes have not come.
+    UnderWay(Milestones),
+    /// All of it but the wait for holes of other streams.
+    Known(Parts),
+}
+
+impl Spent {
+    /// The instants, while they are needed.
+    pub const fn under_way(&mut self) -> Option<&mut Milestones> {
+        match self {
+            Self::UnderWay(way) => Some(way),
+            Self::Known(_) => None,
+        }
+    }
+    /// The parts, once they are known.
+    pub const fn parts(&self) -> Option<Parts> {
+        match self {
+            Self::UnderWay(_) => None,
+            Self::Known(parts) => Some(*parts),
+        }
+    }
 }
 
 /// Time from request to last byte by what it was spent on; nanoseconds, in the order of [`Parts::NAMES`].

@@ -24,7 +24,7 @@ mod transmit;
 mod windows;
 
 use crate::SessionState;
-use crate::account::{Account, Cause, Milestones, Parts};
+use crate::account::{Account, Cause, Milestones, Spent};
 use crate::client::{ClientSender, Message};
 use crate::config::{ConnectionConfig, Limit, Priority};
 use crate::flow::{AutoWindow, Credit};
@@ -145,8 +145,8 @@ struct Up {
 
 #[derive(Debug, Clone, Copy)]
 struct StreamMeta {
-    way: Milestones,
-    parts: Parts,
+    requested: SimTime,
+    spent: Spent,
     body: u64,
     lost_packets: u32,
     retransmitted: u64,
@@ -326,8 +326,8 @@ impl<P: Path> Connection<P> {
         self.last_heard = self.now;
         let stream = self.streams.len() as u32;
         self.streams.push(StreamMeta {
-            way: Milestones { asked: self.now, ..Milestones::default() },
-            parts: Parts::default(),
+            requested: self.now,
+            spent: Spent::UnderWay(Milestones::default()),
             body: 0,
             lost_packets: 0,
             retransmitted: 0,
@@ -353,7 +353,9 @@ impl<P: Path> Connection<P> {
         let headers = self.config.params.response_headers.get();
         let meta = &mut self.streams[stream.0 as usize];
         meta.body = body;
-        meta.way.answered = self.account.totals(self.now);
+        if let Some(way) = meta.spent.under_way() {
+            way.answered = self.account.totals(self.now);
+        }
         let priority = meta.priority;
         self.set_commit();
         let total = self.queue.push(self.now, (stream.0, priority), body, headers, availability);
@@ -498,12 +500,15 @@ impl<P: Path> Connection<P> {
     #[must_use]
     pub fn report(&self, stream: StreamId) -> Option<StreamReport> {
         let (meta, inbound) = (self.streams.get(stream.0 as usize)?, self.receiver.streams.get(stream.0 as usize)?);
-        (inbound.completed != SimTime::NEVER).then(|| StreamReport {
-            requested: meta.way.asked,
+        if inbound.completed == SimTime::NEVER {
+            return None;
+        }
+        Some(StreamReport {
+            requested: meta.requested,
             first_byte: inbound.first_byte,
             completed: inbound.completed,
             hol_wait: inbound.completed.since(inbound.arrived_all),
-            parts: meta.parts.with_hol(inbound.completed.since(inbound.arrived_all)),
+            parts: meta.spent.parts()?.with_hol(inbound.completed.since(inbound.arrived_all)),
             bytes: meta.body,
             lost_packets: meta.lost_packets,
             retransmitted: meta.retransmitted,

@@ -151,6 +151,7 @@ fn flow<'a>(of: impl Fn(Feature) -> &'a ConnectionConfig) -> FlowRules {
         send_buffer: windows.send_buffer,
         stream_window: windows.stream_window,
         connection_window: windows.connection_window,
+        credit_step: windows.credit_step,
         notsent_lowat: scheduling.notsent_lowat,
         http_send_buffer: scheduling.http_send_buffer,
     }

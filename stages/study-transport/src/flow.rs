@@ -1,7 +1,7 @@
 //! The reader's side of flow control: what it allows the sender.
 //!
 //! *Credit* (HTTP/2, RFC 9113 section 6.9; QUIC, RFC 9000 section 4): limits on the bytes of a stream and of all streams. A
-//! limit is raised to `read + window` when half the window is read since the last time; the update travels
+//! limit is raised to `read + window` when a share of the window (half) is read since the last time; the update travels
 //! with a packet of the client and is repeated until acknowledged. The application reads at once what is there in order.
 //!
 //! *Autotuned receive window* (TCP, Linux `tcp_rcv_space_adjust`): once per round trip, with `c` bytes read during it and
@@ -13,7 +13,8 @@
 //!
 //! | reference | here | effect |
 //! |---|---|---|
-//! | quinn and hyper may send an update a little before or after half the window | at half | below a round trip of the window's refill |
+//! | one packet carries updates of several streams | a packet for each | some bytes more where a packet brings bytes of two streams |
+//! | an update of a stream raises its own limit and sometimes the connection's (two frames) | always both | some bytes fewer |
 //! | Linux counts kernel memory (`truesize`) against 6 MiB | payload | the largest window is up to twice Linux's |
 //! | Linux measures a round trip at the receiver | the client's latest sample | none without queues on the way up |
 //! | QUIC repeats the newest limit only | each update is repeated until acknowledged | some bytes after a loss |
@@ -21,7 +22,7 @@
 //! Consumes no random numbers.
 
 use crate::config::FlowRules;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use study_units::{SimDuration, SimTime};
 
 /// Window that Linux begins with: half of `tcp_rmem[1]` = 131,072 (tcp(7)).
@@ -43,19 +44,21 @@ pub struct Update {
 #[derive(Debug, Clone, Copy)]
 struct Account {
     window: u64,
+    /// The limit is raised when so many bytes of the window are read.
+    step: u64,
     read: u64,
     limit: u64,
 }
 
 impl Account {
-    fn new(window: Option<u64>) -> Self {
+    fn new(window: Option<u64>, step: u64) -> Self {
         let window = window.unwrap_or(u64::MAX);
-        Self { window, read: 0, limit: window }
+        Self { window, step: window.div_ceil(step.max(1)), read: 0, limit: window }
     }
     /// Reads; whether the limit is to be raised.
     fn read(&mut self, bytes: u64) -> bool {
         self.read += bytes;
-        self.window != u64::MAX && self.limit - self.read <= self.window / 2
+        self.window != u64::MAX && self.window - (self.limit - self.read) >= self.step
     }
     fn raise(&mut self) {
         if self.window != u64::MAX {
@@ -67,23 +70,24 @@ impl Account {
 /// Credit of HTTP/2 or QUIC at the client.
 #[derive(Debug)]
 pub struct Credit {
-    stream_window: Option<u64>,
+    rules: FlowRules,
     connection: Account,
     streams: Vec<Account>,
     /// QUIC: bytes that came after a hole of their stream: (stream, offset) and length.
     ahead: BTreeMap<(u32, u64), u64>,
-    due: Option<Update>,
+    /// Updates to be sent, at most one for each stream that a packet brought bytes of.
+    due: VecDeque<Update>,
 }
 
 impl Credit {
     /// `None` when nothing is limited.
     pub fn new(rules: &FlowRules) -> Option<Self> {
         (rules.stream_window.is_some() || rules.connection_window.is_some()).then(|| Self {
-            stream_window: rules.stream_window,
-            connection: Account::new(rules.connection_window),
+            rules: *rules,
+            connection: Account::new(rules.connection_window, rules.credit_step),
             streams: Vec::new(),
             ahead: BTreeMap::new(),
-            due: None,
+            due: VecDeque::new(),
         })
     }
 
@@ -91,7 +95,7 @@ impl Credit {
     pub fn on_bytes(&mut self, stream: u32, offset: u64, bytes: u64) {
         let index = stream as usize;
         if self.streams.len() <= index {
-            self.streams.resize(index + 1, Account::new(self.stream_window));
+            self.streams.resize(index + 1, Account::new(self.rules.stream_window, self.rules.credit_step));
         }
         let mut next = self.streams[index].read;
         if offset > next {
@@ -107,7 +111,7 @@ impl Credit {
         if self.connection.read(read) || stream_due {
             self.streams[index].raise();
             self.connection.raise();
-            self.due = Some(Update {
+            self.due.push_back(Update {
                 stream,
                 stream_limit: self.streams[index].limit,
                 connection_limit: self.connection.limit,
@@ -115,9 +119,9 @@ impl Credit {
         }
     }
 
-    /// The update that is due, once.
-    pub const fn take_due(&mut self) -> Option<Update> {
-        self.due.take()
+    /// The next update that is due, once.
+    pub fn take_due(&mut self) -> Option<Update> {
+        self.due.pop_front()
     }
 }
 
@@ -173,6 +177,15 @@ mod tests {
         let update = credit.take_due().unwrap();
         assert_eq!((update.stream, update.stream_limit, update.connection_limit), (0, 1_500, u64::MAX));
         assert_eq!(credit.take_due(), None);
+    }
+
+    #[test]
+    fn updates_of_two_streams_at_once_are_both_sent() {
+        let mut credit = credit(Some(100), None);
+        credit.on_bytes(0, 0, 60);
+        credit.on_bytes(1, 0, 70);
+        let due: Vec<_> = std::iter::from_fn(|| credit.take_due()).map(|u| (u.stream, u.stream_limit)).collect();
+        assert_eq!(due, [(0, 160), (1, 170)]);
     }
 
     #[test]

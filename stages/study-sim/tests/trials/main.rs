@@ -197,3 +197,44 @@ fn an_arm_with_every_mechanism_of_another_is_that_arm_to_the_nanosecond() {
     assert_eq!(times(&blended(FeatureSet::all())), times(&direct));
     assert_ne!(times(&blended(FeatureSet::NONE)), times(&direct));
 }
+
+#[test]
+fn http_1_over_six_connections_plays_the_same_sessions_on_one_link() {
+    let scene = Scene::flagship(12);
+    let (h1, h2) = (scene.run(0, Protocol::H1), scene.run(0, Protocol::H2));
+    assert_eq!(segments(&h1).count(), segments(&h2).count());
+    for (a, b) in h1.sessions.iter().zip(&h2.sessions) {
+        assert!(a.summary.completed);
+        // The first connection is opened as HTTP/2's is; more packets go into the handshakes of the others.
+        let apart = a.handshake.unwrap().as_millis_f64() - b.handshake.unwrap().as_millis_f64();
+        assert!(apart.abs() < 300.0, "{apart}");
+        assert!(a.stats.client_packets > 0 && a.stats.packets_sent > 0);
+    }
+    assert_eq!(segments(&h1).map(|s| s.transport.hol_wait.as_nanos()).sum::<u64>(), 0, "no other stream in the way");
+    assert!(h1.links[0].down.bytes > 0);
+    assert_eq!(format!("{:?}", h1.sessions), format!("{:?}", scene.run(0, Protocol::H1).sessions));
+}
+
+#[test]
+fn rejected_early_data_costs_what_a_resumed_handshake_costs() {
+    let mut scene = Scene::flagship(8);
+    scene.edges[0].client_link = last_mile("40 ms", "1 Gbit/s", 0.0);
+    scene.arm.player.decisions = Decisions::FixedRung(1);
+    scene.arm.player.prefetch = 1;
+    scene.arm.resumption.resumed = Probability::ONE;
+    let first = |scene: &Scene| {
+        let result = scene.run(0, Protocol::H3);
+        let first = |s: &study_sim::SessionResult| s.segments[0].transport;
+        let times: Vec<f64> =
+            result.sessions.iter().map(|s| first(s).first_byte.since(first(s).requested).as_millis_f64()).collect();
+        (result.sessions[0].state, times.iter().sum::<f64>() / times.len() as f64)
+    };
+    let resumed = first(&scene);
+    scene.arm.resumption.early_data = true;
+    let early = first(&scene);
+    scene.arm.transport.early_data_rejected = Probability::ONE;
+    let rejected = first(&scene);
+    assert_eq!(rejected.0, SessionState::ZeroRttRejected);
+    assert!((resumed.1 - early.1 - 40.0).abs() < 1.0, "{resumed:?} {early:?}");
+    assert!((resumed.1 - rejected.1).abs() < 1.0, "{resumed:?} {rejected:?}");
+}

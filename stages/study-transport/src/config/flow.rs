@@ -83,7 +83,7 @@ impl Decode for Limit {
 }
 
 /// Windows and buffers of one connection. What a protocol does not have is unlimited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowRules {
     /// TCP's receive window: bytes that the sender may have beyond the last one received in order.
     pub receive_window: Limit,
@@ -98,6 +98,22 @@ pub struct FlowRules {
     pub stream_window: Option<u64>,
     /// Bytes of all streams together.
     pub connection_window: Option<u64>,
+    /// The reader raises a limit when one part in so many of the window is read, at least 1. hyper: 2; quinn 0.11: 8.
+    pub credit_step: u64,
+}
+
+impl Default for FlowRules {
+    fn default() -> Self {
+        Self {
+            receive_window: Limit::Unlimited,
+            send_buffer: Limit::Unlimited,
+            notsent_lowat: None,
+            http_send_buffer: 0,
+            stream_window: None,
+            connection_window: None,
+            credit_step: 2,
+        }
+    }
 }
 
 impl FlowRules {
@@ -110,8 +126,10 @@ impl FlowRules {
             send_buffer: if tcp { params.send_buffer } else { Limit::Unlimited },
             notsent_lowat: size(params.notsent_lowat).filter(|_| tcp),
             http_send_buffer: params.http_send_buffer.get(),
-            stream_window: size(params.stream_window).filter(|_| multiplexed),
-            connection_window: size(params.connection_window).filter(|_| multiplexed),
+            // A window of nothing would never open.
+            stream_window: size(params.stream_window).filter(|_| multiplexed).map(|bytes| bytes.max(1)),
+            connection_window: size(params.connection_window).filter(|_| multiplexed).map(|bytes| bytes.max(1)),
+            credit_step: 2,
         }
     }
 }

@@ -14,6 +14,7 @@
 //! | initial window | `initial_window` packets | `initial_window` packets | 12,000 bytes of datagrams (BBR 240,000) |
 //! | NewReno | whole packets | whole packets | bytes |
 //! | after the handshake | nothing | nothing | a packet of 430 bytes: HANDSHAKE_DONE, connection ids, tokens |
+//! | updates of flow control | at half the window | at half the window | at an eighth |
 //! | pacing, where on | evenly, bursts of 10 after pauses | evenly | bursts of 10 to 256 packets |
 //!
 //! Sources: Linux 6 `net/ipv4/tcp_input.c` (`tcp_cwnd_reduction`, `tcp_try_undo_recovery`, `tcp_process_loss`,
@@ -69,6 +70,7 @@ impl Profile {
                 config.ack.quick = 16;
             }
             Self::Quinn011 if !tcp => {
+                config.flow.credit_step = 8;
                 let bbr = config.congestion_control == CongestionControl::BbrV1;
                 config.sender = SenderRules {
                     initial_window_bytes: Some(if bbr { 240_000 } else { 12_000 }),

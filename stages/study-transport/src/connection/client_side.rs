@@ -84,10 +84,13 @@ impl<P: Path> Connection<P> {
             self.on_delivered();
         }
         self.tune_window();
-        if let Some(update) = self.receiver.credit.as_mut().and_then(Credit::take_due) {
+        let mut acknowledged = false;
+        while let Some(update) = self.receiver.credit.as_mut().and_then(Credit::take_due) {
             // It acknowledges as well.
             self.send_message(Message::Credit(update));
-        } else if ack_now {
+            acknowledged = true;
+        }
+        if ack_now && !acknowledged {
             self.send_ack();
         }
     }
@@ -114,8 +117,12 @@ impl<P: Path> Connection<P> {
         for piece in content.pieces().iter().filter(|p| p.stream != HANDSHAKE) {
             let (inbound, meta) =
                 (&self.receiver.streams[piece.stream as usize], &mut self.streams[piece.stream as usize]);
-            if inbound.arrived_all == self.now && meta.parts == Parts::default() {
-                meta.parts = self.account.parts(self.now, &meta.way, piece.offset, &content.first_sent, sent);
+            if inbound.arrived_all == self.now
+                && let Some(way) = meta.spent.under_way()
+            {
+                let (asked, before) = (meta.requested, piece.offset);
+                let parts = self.account.parts(self.now, asked, way, before, &content.first_sent, sent);
+                meta.spent = Spent::Known(parts);
             }
         }
     }
@@ -148,7 +155,9 @@ impl<P: Path> Connection<P> {
         let taken = established || self.config.session != SessionState::ZeroRttRejected;
         while let Some(stream) = self.pending.pop_front() {
             if taken {
-                self.streams[stream as usize].way.left = self.now;
+                if let Some(way) = self.streams[stream as usize].spent.under_way() {
+                    way.left = self.now;
+                }
                 self.send_message(Message::Request(stream));
             } else {
                 self.thrown_away.push(stream);

@@ -13,6 +13,7 @@ impl<P: Path> Connection<P> {
         if std::mem::take(&mut self.recovery.fast_retransmit) {
             self.send_lost();
         }
+        let sent_before = self.stats.packets_sent;
         let mut nothing_to_send = false;
         // Sending moves neither.
         let (window, paced) = (self.recovery.window(), self.is_paced());
@@ -38,7 +39,7 @@ impl<P: Path> Connection<P> {
             }
         }
         self.account.held_by(self.now, self.cause(nothing_to_send));
-        self.note_blocked(nothing_to_send);
+        self.note_blocked(nothing_to_send, self.stats.packets_sent > sent_before);
         self.recovery.arm(&self.chunks);
     }
 

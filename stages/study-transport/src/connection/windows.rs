@@ -53,12 +53,12 @@ impl<P: Path> Connection<P> {
 
     /// Counts how often and how long the server was held back by windows or buffers.
     #[inline]
-    pub(super) fn note_blocked(&mut self, nothing_to_send: bool) {
+    pub(super) fn note_blocked(&mut self, nothing_to_send: bool, sent: bool) {
         let was_blocked = self.blocked_since != SimTime::NEVER;
         let blocked = nothing_to_send && self.is_blocked();
+        self.stats.flow_blocked += u64::from(blocked && (sent || !was_blocked));
         if blocked && !was_blocked {
             self.blocked_since = self.now;
-            self.stats.flow_blocked += 1;
         } else if was_blocked && !blocked {
             self.stats.flow_blocked_time = self.stats.flow_blocked_time + self.now.since(self.blocked_since);
             self.blocked_since = SimTime::NEVER;

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod equality;
+mod flow_control;
+mod hostile;
 mod http;
 mod loss;
 mod no_loss;
@@ -10,3 +12,4 @@ mod recovery;
 mod reference;
 mod support;
 mod tail;
+mod tls;

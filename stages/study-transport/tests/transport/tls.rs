@@ -1,0 +1,170 @@
+//! Handshakes, counted in round trips, and TLS records.
+
+use crate::support::{TestPath, fetch, params};
+use study_transport::{
+    CongestionControl, ConnectionConfig, Protocol, Scheduler, SessionState, TlsVersion, TransportParams,
+};
+use study_units::Bytes;
+
+fn config(protocol: Protocol, session: SessionState, params: &TransportParams) -> ConnectionConfig {
+    ConnectionConfig::new(protocol, CongestionControl::Cubic, Scheduler::RoundRobin, session, params)
+}
+
+/// Round trips until a small object is there, less the one of request and response.
+fn round_trips(config: &ConnectionConfig) -> f64 {
+    let (reports, _) = fetch(config, TestPath::new("10 Gbit/s", "100 ms", |_| false), &[1_000]);
+    reports[0].completed.as_secs_f64() / 0.1 - 1.0
+}
+
+#[test]
+fn round_trips_before_the_request_are_those_of_the_table() {
+    // transport.md 1.5; RFC 5246, 7413, 8446, 9000, 9001.
+    type Change = fn(&mut TransportParams);
+    let tls_1_2: Change = |p| p.tls = TlsVersion::V1_2;
+    let fast_open: Change = |p| p.fast_open = true;
+    let retry: Change = |p| p.retry = true;
+    let versions: Change = |p| p.version_negotiation = true;
+    let both: Change = |p| (p.retry, p.version_negotiation) = (true, true);
+    let old_fast_open: Change = |p| (p.tls, p.fast_open) = (TlsVersion::V1_2, true);
+    let plain: Change = |_| {};
+    use SessionState::{Cold, Resumed, ZeroRtt, ZeroRttRejected};
+    let rows: &[(Protocol, SessionState, Change, f64)] = &[
+        (Protocol::H2, Cold, tls_1_2, 3.0),
+        (Protocol::H2, Resumed, tls_1_2, 2.0),
+        (Protocol::H2, ZeroRtt, tls_1_2, 2.0),
+        (Protocol::H2, Cold, plain, 2.0),
+        (Protocol::H2, Resumed, plain, 2.0),
+        (Protocol::H2, ZeroRtt, plain, 1.0),
+        (Protocol::H2, ZeroRttRejected, plain, 2.0),
+        (Protocol::H2, Cold, fast_open, 2.0),
+        (Protocol::H2, Resumed, fast_open, 1.0),
+        (Protocol::H2, ZeroRtt, fast_open, 0.0),
+        (Protocol::H2, ZeroRttRejected, fast_open, 1.0),
+        (Protocol::H2, Resumed, old_fast_open, 1.0),
+        (Protocol::H1, Cold, plain, 2.0),
+        (Protocol::H1, Cold, tls_1_2, 3.0),
+        (Protocol::H3, Cold, plain, 1.0),
+        (Protocol::H3, Resumed, plain, 1.0),
+        (Protocol::H3, ZeroRtt, plain, 0.0),
+        (Protocol::H3, ZeroRttRejected, plain, 1.0),
+        (Protocol::H3, Cold, retry, 2.0),
+        (Protocol::H3, ZeroRtt, retry, 1.0),
+        (Protocol::H3, Cold, versions, 2.0),
+        (Protocol::H3, ZeroRtt, versions, 1.0),
+        (Protocol::H3, Cold, both, 3.0),
+        (Protocol::H3, Cold, tls_1_2, 1.0),
+        (Protocol::H2, Cold, retry, 2.0),
+    ];
+    for (protocol, session, change, expected) in rows {
+        let mut p = params();
+        change(&mut p);
+        let found = round_trips(&config(*protocol, *session, &p));
+        assert!((found - expected).abs() < 0.001, "{protocol:?} {session:?} {:?}: {found}, not {expected}", p);
+    }
+}
+
+#[test]
+fn the_completion_table_has_a_column_for_tls_1_2() {
+    // transport.md 1.5, H = 3, of the `oracle` configuration.
+    for (bytes, rate, rtt, expected) in [
+        (15_000, "10 Mbit/s", "100 ms", 502.40),
+        (15_000, "10 Mbit/s", "20 ms", 102.40),
+        (100_000, "10 Mbit/s", "20 ms", 173.20),
+        (100_000, "10 Mbit/s", "100 ms", 650.40),
+        (1_000_000, "10 Mbit/s", "20 ms", 918.40),
+        (1_000_000, "10 Mbit/s", "100 ms", 1454.00),
+        (2_000_000, "10 Mbit/s", "100 ms", 2283.20),
+    ] {
+        let mut oracle = crate::no_loss::oracle(Protocol::H2, SessionState::Cold);
+        oracle.handshake.tls_1_2 = true;
+        let path = TestPath::new(rate, rtt, |_| false);
+        let serialisation = path.rate.serialization(1_500).as_millis_f64();
+        let (reports, _) = fetch(&oracle, path, &[bytes]);
+        let ms = reports[0].completed.as_nanos() as f64 / 1e6;
+        assert!((ms - expected).abs() <= serialisation, "{bytes} {rate} {rtt}: {ms}");
+    }
+}
+
+#[test]
+fn a_token_from_retry_lifts_the_amplification_limit() {
+    let mut p = params();
+    p.certificate_chain = Bytes::new(8_000);
+    let unvalidated = round_trips(&config(Protocol::H3, SessionState::Cold, &p));
+    p.retry = true;
+    let validated = round_trips(&config(Protocol::H3, SessionState::Cold, &p));
+    assert!((unvalidated - 2.0).abs() < 0.001 && (validated - 2.0).abs() < 0.001, "{unvalidated} {validated}");
+    // Without Retry the version exchange gives no budget: the limit holds for the Initial that follows.
+    (p.retry, p.version_negotiation, p.certificate_chain) = (false, true, Bytes::new(5_000));
+    let negotiated = round_trips(&config(Protocol::H3, SessionState::Cold, &p));
+    assert!((negotiated - 3.0).abs() < 0.001, "{negotiated}");
+}
+
+#[test]
+fn handshakes_survive_the_loss_of_any_one_packet() {
+    for (protocol, session) in [
+        (Protocol::H2, SessionState::Cold),
+        (Protocol::H2, SessionState::ZeroRttRejected),
+        (Protocol::H3, SessionState::Cold),
+        (Protocol::H3, SessionState::ZeroRtt),
+        (Protocol::H3, SessionState::ZeroRttRejected),
+    ] {
+        for lost in 0..8 {
+            let mut p = params();
+            (p.tls, p.retry, p.version_negotiation) = (TlsVersion::V1_2, true, true);
+            let path = TestPath::new("10 Mbit/s", "40 ms", |n| n == lost);
+            let (reports, _) = fetch(&config(protocol, session, &p), path, &[10_000]);
+            let seconds = reports[0].completed.as_secs_f64();
+            assert!(seconds < 3.0, "{protocol:?} {session:?}, packet {lost} lost: {seconds} s");
+        }
+    }
+}
+
+#[test]
+fn with_one_record_of_16_kib_the_first_byte_of_15_kb_comes_with_the_last() {
+    // emulation.md 5.2, lesson 2: 15 kB exceed ten segments, and nothing can be decrypted before the record is complete.
+    let run = |record: Option<u64>| {
+        let mut p = params();
+        p.tls_record = record.map(Bytes::new);
+        let path = TestPath::new("100 Mbit/s", "100 ms", |_| false);
+        let (reports, _) = fetch(&config(Protocol::H2, SessionState::Cold, &p), path, &[15_000]);
+        (reports[0].first_byte, reports[0].completed)
+    };
+    let (one_record, tuned, none) = (run(Some(16_384)), run(Some(1_400)), run(None));
+    assert_eq!(one_record.0, one_record.1, "first byte and last together");
+    for (first, last) in [tuned, none] {
+        assert!(last.since(first).as_millis_f64() > 90.0, "a round trip apart");
+    }
+    assert!(tuned.0.since(none.0).as_millis_f64() < 1.0, "a short record costs a packet");
+    assert!(one_record.0.since(none.0).as_millis_f64() > 90.0);
+    // QUIC has no records.
+    let mut p = params();
+    let h3 = |p: &TransportParams| {
+        let path = TestPath::new("100 Mbit/s", "100 ms", |_| false);
+        let (reports, _) = fetch(&config(Protocol::H3, SessionState::Cold, p), path, &[15_000]);
+        (reports[0].first_byte, reports[0].completed)
+    };
+    let before = h3(&p);
+    p.tls_record = Some(Bytes::new(16_384));
+    assert_eq!(before, h3(&p));
+}
+
+#[test]
+fn records_cost_their_headers_and_lose_nothing() {
+    // 1 MB in frames of 16 KiB: 62 frames of 31 B, and 11 more records of 22 B in each full frame at 1,400 B.
+    let run = |record: Option<u64>| {
+        let mut p = params();
+        p.tls_record = record.map(Bytes::new);
+        let path = TestPath::new("100 Mbit/s", "20 ms", |_| false);
+        let (reports, connection) = fetch(&config(Protocol::H2, SessionState::Cold, &p), path, &[1_000_000]);
+        assert_eq!(reports[0].bytes, 1_000_000);
+        let wire: u64 = connection.path.log.iter().map(|(_, size)| u64::from(*size)).sum();
+        wire - 52 * connection.path.log.len() as u64
+    };
+    let (none, large, small) = (run(None), run(Some(16_384)), run(Some(1_400)));
+    assert_eq!(none, large);
+    let content: u64 = 1_000_200;
+    let frames = content / 16_384;
+    let rest = content - frames * 16_384;
+    let more = frames * 11 + (rest.div_ceil(1_400) - 1);
+    assert_eq!(small - none, 22 * more);
+}
