@@ -118,25 +118,42 @@ mod tests {
     use super::*;
     use study_units::SimDuration;
 
+    fn acknowledge(cubic: &mut Cubic8312, rtt: &crate::RttEstimator, at: SimDuration, packets: u64) {
+        for i in 0..packets {
+            let acked = Acked { now: SimTime::ZERO + at, bytes: 1_000, window_limited: true, rtt, largest: i, next: i };
+            cubic.on_ack(&acked);
+        }
+    }
+
     #[test]
     fn the_friendly_window_follows_the_closed_form() {
+        let mut rtt = crate::RttEstimator::default();
+        rtt.update(SimDuration::from_millis(100), SimDuration::ZERO);
         let mut cubic = Cubic8312::new(1_000, 10.0);
         cubic.on_congestion(SimTime::ZERO);
         assert_eq!(cubic.window(), 7_000);
+        // One second later W_est is 7 + 0.5294 * 10 = 12.29 and W_cubic 9.8, so every acknowledgement saves what is missing to
+        // 12.29: a packet each up to 12, then four times 0.29 for the 13th, and nothing beyond.
+        let second = SimDuration::from_secs(1);
+        let windows: Vec<u64> = (0..12)
+            .map(|_| {
+                acknowledge(&mut cubic, &rtt, second, 1);
+                cubic.window() / 1_000
+            })
+            .collect();
+        assert_eq!(windows, [8, 9, 10, 11, 12, 12, 12, 12, 13, 13, 13, 13]);
+    }
+
+    #[test]
+    fn the_concave_region_grows_by_a_share_of_what_is_missing() {
         let mut rtt = crate::RttEstimator::default();
         rtt.update(SimDuration::from_millis(100), SimDuration::ZERO);
-        // W_est(1 s) = 7 + 0.5294 * 10 = 12.3; W_cubic is 10.0 there.
-        for i in 1..=200u64 {
-            let acked = Acked {
-                now: SimTime::from_nanos(i * 5_000_000),
-                bytes: 1_000,
-                window_limited: true,
-                rtt: &rtt,
-                largest: i,
-                next: i,
-            };
-            cubic.on_ack(&acked);
-        }
-        assert!((12_000..=13_000).contains(&cubic.window()), "within a packet of W_est: {}", cubic.window());
+        let mut cubic = Cubic8312::new(1_000, 100.0);
+        cubic.on_congestion(SimTime::ZERO);
+        // K = cbrt(100 * 0.3 / 0.4) = 4.217 s; W_cubic(0.1) = 72.084 (W_est is 70): 2.084 / 70 of a packet each, so 33.6 make one.
+        acknowledge(&mut cubic, &rtt, SimDuration::ZERO, 33);
+        assert_eq!(cubic.window(), 70_000);
+        acknowledge(&mut cubic, &rtt, SimDuration::ZERO, 1);
+        assert_eq!(cubic.window(), 71_000);
     }
 }
