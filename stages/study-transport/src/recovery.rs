@@ -229,7 +229,7 @@ impl Recovery {
         let mut original = false;
         let losses_before = stats.packets_lost;
         let oldest_before = chunks.oldest();
-        let mut flight: Option<Sent> = None;
+        let mut flight: Option<(u64, SimTime)> = None;
         let delivered_before = self.delivered;
         while let Some((number, chunk)) = receiver.take_log(upto) {
             progress = true;
@@ -252,8 +252,8 @@ impl Recovery {
                 }
                 earliest = Some(earliest.map_or(sent.at, |e: SimTime| e.min(sent.at)));
                 self.delivered += u64::from(sent.size);
-                if flight.is_none_or(|f| sent.at >= f.at) {
-                    flight = Some(*sent);
+                if flight.is_none_or(|(_, at)| sent.at >= at) {
+                    flight = Some((number, sent.at));
                 }
             }
             sent.state = State::Acked;
@@ -268,6 +268,8 @@ impl Recovery {
         if !progress {
             return;
         }
+        // Before entries are dropped; copied once, not for each packet.
+        let flight = flight.and_then(|(number, _)| self.sent.get((number - self.base) as usize).copied());
         self.last_progress = now;
         self.backoff = 0;
         self.probe_sent = false;

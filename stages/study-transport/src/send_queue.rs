@@ -251,9 +251,8 @@ impl SendQueue {
         self.fill(now);
     }
 
-    /// Cuts the next chunk, of at most `room` bytes.
-    pub fn next_chunk(&mut self, now: SimTime, room: u64) -> Option<Chunk> {
-        let mut chunk = Chunk::default();
+    /// Fills an empty chunk with what is next, at most `room` bytes; whether there was anything.
+    pub fn cut(&mut self, now: SimTime, room: u64, chunk: &mut Chunk) -> bool {
         let mut room = self.payload.min(room);
         if self.handshake_started {
             let bytes = self.handshake_left.min(room);
@@ -261,10 +260,11 @@ impl SendQueue {
             chunk.add(Piece { stream: HANDSHAKE, bytes: bytes as u16, ..Piece::default() });
             self.handshake_started = self.handshake_left > 0;
             // Handshake and application data travel under different keys: no packet of ours carries both.
-            return Some(chunk);
+            return true;
         }
         if self.control > 0 {
-            return Some(Chunk { size: std::mem::take(&mut self.control), ..Chunk::default() });
+            chunk.size = std::mem::take(&mut self.control);
+            return true;
         }
         if self.is_direct() {
             while room > 0 && chunk.used < 2 {
@@ -273,9 +273,9 @@ impl SendQueue {
                 chunk.add(Piece { stream, bytes: bytes as u16, sealed: 0, offset });
             }
         } else {
-            self.cut_committed(now, room, &mut chunk);
+            self.cut_committed(now, room, chunk);
         }
-        (chunk.used > 0).then_some(chunk)
+        chunk.used > 0
     }
 
     /// Whether the scheduler decides at the wire.

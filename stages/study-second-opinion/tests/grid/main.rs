@@ -11,7 +11,15 @@ use study_units::SimDuration;
 const LIMIT: SimDuration = SimDuration::from_secs(300);
 
 fn scene(rtt_ms: u64, loss: f64, bytes: u64, control: CongestionControl, seed: u64) -> Scene {
-    Scene { rtt: SimDuration::from_millis(rtt_ms), rate: "20 Mbit/s".parse().unwrap(), loss, bytes, control, seed }
+    Scene {
+        rtt: SimDuration::from_millis(rtt_ms),
+        rate: "20 Mbit/s".parse().unwrap(),
+        loss,
+        burst: 1.0,
+        bytes,
+        control,
+        seed,
+    }
 }
 
 fn second_opinion(scene: &Scene, credentials: &Credentials) -> study_second_opinion::Outcome {
@@ -37,6 +45,57 @@ fn cell(make: impl Fn(u64) -> Scene, seeds: u64, credentials: &Credentials) -> (
         sums.iter_mut().zip(add).for_each(|(sum, x)| *sum += x / seeds as f64);
     }
     (logs, sums)
+}
+
+/// The transfers that nothing was fitted to.
+fn held_out() -> Vec<Scene> {
+    let text = include_str!("../../testdata/held_out.csv");
+    text.lines()
+        .skip(1)
+        .map(|line| {
+            let field: Vec<&str> = line.split(',').collect();
+            let [rtt, rate, loss, burst, bytes, control, seed] = field.try_into().unwrap();
+            Scene {
+                rtt: SimDuration::from_millis(rtt.parse().unwrap()),
+                rate: rate.parse().unwrap(),
+                loss: loss.parse().unwrap(),
+                burst: burst.parse().unwrap(),
+                bytes: bytes.parse().unwrap(),
+                control: if control == "cubic" { CongestionControl::Cubic } else { CongestionControl::NewReno },
+                seed: seed.parse().unwrap(),
+            }
+        })
+        .collect()
+}
+
+/// |ln(model / quinn)| of each transfer that both ended.
+fn differences(scenes: &[Scene], credentials: &Credentials) -> Vec<f64> {
+    let difference = |scene: &Scene| {
+        let theirs = second_opinion(scene, credentials).completed.unwrap();
+        libm::log(scene.model(credentials.chain_bytes()).completed.as_secs_f64() / theirs.as_secs_f64())
+    };
+    scenes.iter().map(|scene| difference(scene).abs()).collect()
+}
+
+#[test]
+fn the_model_agrees_with_quinn_on_transfers_that_nothing_was_fitted_to() {
+    let credentials = Credentials::new().unwrap();
+    let scenes = held_out();
+    let mut all = differences(&scenes, &credentials);
+    for (scene, difference) in scenes.iter().zip(&all).filter(|(_, d)| **d > 0.1) {
+        println!("{scene:?}: {difference:.3}");
+    }
+    for (name, keep) in [("no loss", true), ("loss", false)] {
+        let mut part: Vec<f64> =
+            scenes.iter().zip(&all).filter(|(s, _)| (s.loss == 0.0) == keep).map(|(_, d)| *d).collect();
+        let (median, p90) = (quantile(&mut part, 0.5), quantile(&mut part, 0.9));
+        println!("held out, {name}: median {median:.4}, p90 {p90:.4}, {} transfers", part.len());
+    }
+    let (median, p90) = (quantile(&mut all, 0.5), quantile(&mut all, 0.9));
+    println!("held out: |ln(model / quinn)| median {median:.4}, p90 {p90:.4}, {} transfers", all.len());
+    // The goal on the grid, 5 % for p90, is not reached here; this is what the comparison with real links asks for.
+    assert!(median <= 0.02, "median {median}");
+    assert!(p90 <= 0.10, "p90 {p90}");
 }
 
 fn quantile(values: &mut [f64], p: f64) -> f64 {

@@ -14,10 +14,13 @@ pub const REQUEST: u64 = 400;
 pub const RESPONSE_HEADERS: u64 = 200;
 
 /// One object over a symmetric link with a queue that never drops.
+#[derive(Debug)]
 pub struct Scene {
     pub rtt: SimDuration,
     pub rate: BitRate,
     pub loss: f64,
+    /// Mean number of packets lost in a row; 1 for independent losses.
+    pub burst: f64,
     pub bytes: u64,
     pub control: CongestionControl,
     pub seed: u64,
@@ -54,10 +57,18 @@ impl Path for Links {
 impl Scene {
     /// Both directions, the same for both opinions.
     pub fn links(&self) -> (Direction, Direction) {
-        let loss = if self.loss > 0.0 {
-            json!({ "bernoulli": { "rate": format!("{} %", 100.0 * self.loss), "clock": "packet" } })
-        } else {
+        let percent = |share: f64| format!("{} %", 100.0 * share);
+        let loss = if self.loss == 0.0 {
             json!("none")
+        } else if self.burst > 1.0 {
+            // r = 1 / B, p = L / (B (1 - L)): a bad state that loses everything.
+            let (leave, enter) = (1.0 / self.burst, self.loss / (self.burst * (1.0 - self.loss)));
+            json!({ "gilbert_elliott": {
+                "good_to_bad": percent(enter), "bad_to_good": percent(leave), "loss_in_bad": "100 %",
+                "loss_in_good": "0 %", "clock": "packet",
+            } })
+        } else {
+            json!({ "bernoulli": { "rate": percent(self.loss), "clock": "packet" } })
         };
         let params: DirectionParams = serde_json::from_value(json!({
             "one_way": self.rtt.half().to_string(), "rate": self.rate.to_string(), "jitter": null, "loss": loss,

@@ -121,11 +121,18 @@ impl<P: Path> Connection<P> {
 
     pub(super) fn send_new(&mut self) -> bool {
         let Some(room) = self.room() else { return false };
-        let Some(mut chunk) = self.queue.next_chunk(self.now, room) else { return false };
-        chunk.first_sent = self.account.on_first_sent(self.now, chunk.size);
-        let number = self.chunks.push(chunk);
-        self.send_chunk(number);
-        true
+        let (now, queue, account) = (self.now, &mut self.queue, &mut self.account);
+        let number = self.chunks.push_with(|chunk| {
+            let some = queue.cut(now, room, chunk);
+            if some {
+                chunk.first_sent = account.on_first_sent(now, chunk.size);
+            }
+            some
+        });
+        if let Some(number) = number {
+            self.send_chunk(number);
+        }
+        number.is_some()
     }
 
     pub(super) fn count_loss(&mut self, chunk: u64) {
@@ -175,8 +182,8 @@ impl<P: Path> Connection<P> {
 
     pub(super) fn limited_by_amplification(&self) -> bool {
         let payload = u64::from(self.config.wire.payload);
-        let next = self.queue.next_handshake().unwrap_or(payload) + u64::from(self.config.wire.header);
-        self.amplification.is_some_and(|budget| budget < next)
+        let next = || self.queue.next_handshake().unwrap_or(payload) + u64::from(self.config.wire.header);
+        self.amplification.is_some_and(|budget| budget < next())
     }
 
     pub(super) fn on_recovery_timer(&mut self) {

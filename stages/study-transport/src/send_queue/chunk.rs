@@ -83,12 +83,17 @@ pub struct ChunkStore {
 }
 
 impl ChunkStore {
-    /// Adds a chunk, returns its number.
+    /// Adds the chunk that `fill` makes of an empty one, in its place, and returns its number; none when there is nothing.
     #[inline]
-    pub fn push(&mut self, chunk: Chunk) -> u64 {
+    pub fn push_with(&mut self, fill: impl FnOnce(&mut Chunk) -> bool) -> Option<u64> {
+        self.chunks.push_back(Chunk::default());
+        let chunk = self.chunks.back_mut()?;
+        if !fill(chunk) {
+            self.chunks.pop_back();
+            return None;
+        }
         self.bytes += u64::from(chunk.size);
-        self.chunks.push_back(chunk);
-        self.base + self.chunks.len() as u64 - 1
+        Some(self.end() - 1)
     }
     /// A chunk that is still known.
     #[inline]
