@@ -69,6 +69,10 @@ pub trait Controller: Send + std::fmt::Debug {
     fn ssthresh(&self) -> u64;
     /// Data was acknowledged.
     fn on_ack(&mut self, acked: &Acked<'_>);
+    /// Whether it wants [`Controller::on_delivery`]; the others are spared the work.
+    fn measures(&self) -> bool {
+        false
+    }
     /// Data was acknowledged, in recovery or not: for controllers that measure the path.
     fn on_delivery(&mut self, _delivery: &Delivery) {}
     /// Bytes per second at which packets are to leave, for controllers that say so; they are paced whatever `pacing` says.

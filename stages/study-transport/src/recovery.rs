@@ -121,6 +121,8 @@ pub struct Recovery {
     delivered_at: SimTime,
     first_sent: SimTime,
     lost_since_delivery: bool,
+    /// The controller wants deliveries.
+    measures: bool,
     /// When the round-trip time was first known: persistent congestion looks at nothing older (RFC 9002 section 7.6.2).
     first_sample: SimTime,
     /// Chunks to be sent again, oldest first.
@@ -134,6 +136,7 @@ pub struct Recovery {
 
 impl Recovery {
     pub fn new(rules: RecoveryRules, peer_ack_delay: SimDuration, controller: Box<dyn Controller>, mss: u32) -> Self {
+        let measures = controller.measures();
         Self {
             rules,
             peer_ack_delay,
@@ -166,6 +169,7 @@ impl Recovery {
             delivered_at: SimTime::ZERO,
             first_sent: SimTime::ZERO,
             lost_since_delivery: false,
+            measures,
             first_sample: SimTime::NEVER,
             lost: VecDeque::new(),
             window_limited: false,
@@ -252,7 +256,7 @@ impl Recovery {
                 }
                 earliest = Some(earliest.map_or(sent.at, |e: SimTime| e.min(sent.at)));
                 self.delivered += u64::from(sent.size);
-                if flight.is_none_or(|(_, at)| sent.at >= at) {
+                if self.measures && flight.is_none_or(|(_, at)| sent.at >= at) {
                     flight = Some((number, sent.at));
                 }
             }

@@ -190,6 +190,9 @@ impl Controller for BbrV1 {
         u64::MAX
     }
     fn on_ack(&mut self, _acked: &Acked<'_>) {}
+    fn measures(&self) -> bool {
+        true
+    }
     fn on_delivery(&mut self, d: &Delivery) {
         let expired = self.rtprop.is_some() && d.now.since(self.rtprop_at) > RTPROP_AGE;
         if self.rtprop.is_none_or(|known| d.rtt <= known) || expired {
