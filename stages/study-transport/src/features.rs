@@ -209,8 +209,10 @@ fn params<'a>(of: impl Fn(Feature) -> &'a ConnectionConfig) -> TransportParams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CongestionControl, Protocol, Scheduler, SessionState};
+    use crate::congestion::SlowStartChoice;
+    use crate::{CongestionControl, Framing, Limit, Profile, Protocol, Scheduler, SessionState, TailProbe, TlsVersion};
     use study_tree::{Cx, Decode, Node, Sections, Span};
+    use study_units::{Bytes, Probability, SimDuration};
 
     fn config(protocol: Protocol) -> ConnectionConfig {
         let sections = Sections::new();
@@ -238,13 +240,142 @@ mod tests {
         );
     }
 
+    type Change = fn(&mut ConnectionConfig);
+
+    /// One change of each field, and the mechanism that it belongs to.
+    const FIELDS: &[(Feature, &[Change])] = &[
+        (
+            Feature::Handshake,
+            &[
+                |c| c.wire.first_client += 1,
+                |c| c.wire.hello += 1,
+                |c| c.wire.server_handshake += 1,
+                |c| c.rules.keys_first ^= true,
+                |c| c.rules.transport_handshake ^= true,
+                |c| c.rules.amplification_limit ^= true,
+                |c| c.rules.initial_timeout = c.rules.initial_timeout * 2,
+                |c| c.session = SessionState::Resumed,
+                |c| c.handshake.fast_open ^= true,
+                |c| c.handshake.tls_1_2 ^= true,
+                |c| c.handshake.retry ^= true,
+                |c| c.handshake.version_negotiation ^= true,
+                |c| c.sender.control_bytes += 1,
+                |c| c.params.certificate_chain = Bytes::new(1),
+                |c| c.params.tls = TlsVersion::V1_2,
+                |c| c.params.fast_open ^= true,
+                |c| c.params.retry ^= true,
+                |c| c.params.version_negotiation ^= true,
+                |c| c.params.early_data_rejected = Probability::ONE,
+            ],
+        ),
+        (
+            Feature::Delivery,
+            &[
+                |c| c.rules.per_stream ^= true,
+                |c| c.wire.tls_record += 1,
+                |c| c.params.tls_record = Some(Bytes::new(1)),
+            ],
+        ),
+        (
+            Feature::Packets,
+            &[
+                |c| c.wire.payload += 1,
+                |c| c.wire.header += 1,
+                |c| c.wire.ack += 1,
+                |c| c.wire.client_header += 1,
+                |c| c.wire.frame_overhead += 1,
+                |c| c.wire.preface += 1,
+                |c| c.wire.oracle ^= true,
+                |c| c.params.datagram = Bytes::new(1_200),
+                |c| c.params.framing = Framing::Full,
+            ],
+        ),
+        (
+            Feature::Acknowledgements,
+            &[
+                |c| c.ack.every += 1,
+                |c| c.ack.max_delay = c.ack.max_delay * 2,
+                |c| c.ack.immediate_while_hole ^= true,
+                |c| c.ack.quick += 1,
+                |c| c.ack.timer_step = SimDuration::from_millis(1),
+                |c| c.rules.subtract_ack_delay ^= true,
+                |c| c.params.ack_every += 1,
+                |c| c.params.max_ack_delay = Some(SimDuration::from_millis(1)),
+            ],
+        ),
+        (Feature::LossDetection, &[|c| c.rules.rack ^= true, |c| c.rules.adaptive_reordering ^= true]),
+        (
+            Feature::Reduction,
+            &[|c| c.rules.episode_by_sequence ^= true, |c| c.rules.prr ^= true, |c| c.rules.undo ^= true],
+        ),
+        (
+            Feature::Timers,
+            &[
+                |c| c.rules.tail = if c.rules.tail == TailProbe::Pto { TailProbe::TlpRto } else { TailProbe::Pto },
+                |c| c.rules.rto_floor = c.rules.rto_floor * 2,
+                |c| c.rules.timer_step = SimDuration::from_millis(1),
+                |c| c.rules.frto ^= true,
+                |c| c.params.rto_floor = c.params.rto_floor * 2,
+                |c| c.params.give_up = c.params.give_up * 2,
+            ],
+        ),
+        (
+            Feature::CongestionControl,
+            &[
+                |c| c.congestion_control = CongestionControl::NewReno,
+                |c| c.sender.strict_window ^= true,
+                |c| c.sender.cubic_8312 ^= true,
+                |c| c.params.fixed_window += 1,
+                |c| c.params.profile = Profile::Linux6,
+            ],
+        ),
+        (Feature::InitialWindow, &[|c| c.params.initial_window += 1, |c| c.sender.initial_window_bytes = Some(1)]),
+        (Feature::SlowStart, &[|c| c.params.slow_start = SlowStartChoice::Hystart]),
+        (Feature::Pacing, &[|c| c.params.pacing ^= true, |c| c.sender.burst_pacing ^= true]),
+        (Feature::IdleRestart, &[|c| c.params.idle_restart ^= true]),
+        (
+            Feature::Scheduling,
+            &[
+                |c| c.scheduler = Scheduler::Sequential,
+                |c| c.multiplexed ^= true,
+                |c| c.flow.notsent_lowat = Some(1),
+                |c| c.flow.http_send_buffer += 1,
+                |c| c.params.frame = Bytes::new(1),
+                |c| c.params.notsent_lowat = Some(Bytes::new(1)),
+                |c| c.params.http_send_buffer = Bytes::new(1),
+                |c| c.params.h1_connections += 1,
+            ],
+        ),
+        (
+            Feature::Windows,
+            &[
+                |c| c.flow.receive_window = Limit::Auto,
+                |c| c.flow.send_buffer = Limit::Auto,
+                |c| c.flow.stream_window = Some(1),
+                |c| c.flow.connection_window = Some(1),
+                |c| c.flow.credit_step += 1,
+                |c| c.params.receive_window = Limit::Auto,
+                |c| c.params.send_buffer = Limit::Auto,
+                |c| c.params.stream_window = Some(Bytes::new(1)),
+                |c| c.params.connection_window = Some(Bytes::new(1)),
+            ],
+        ),
+        (Feature::Messages, &[|c| c.params.request = Bytes::new(1), |c| c.params.response_headers = Bytes::new(1)]),
+    ];
+
     #[test]
-    fn a_mechanism_changes_nothing_that_belongs_to_another() {
-        let (h2, h3) = (config(Protocol::H2), config(Protocol::H3));
-        for feature in Feature::ALL {
-            let one = hybrid(&h2, &h3, FeatureSet::NONE.with(*feature));
-            for other in Feature::ALL.iter().filter(|f| *f != feature) {
-                assert!(!differences(&h2, &one).contains(other), "{} moves {}", feature.name(), other.name());
+    fn every_field_belongs_to_its_mechanism_and_to_no_other() {
+        assert_eq!(FIELDS.len(), Feature::ALL.len());
+        for protocol in [Protocol::H2, Protocol::H3] {
+            let from = config(protocol);
+            for (feature, changes) in FIELDS {
+                for (i, change) in changes.iter().enumerate() {
+                    let mut to = from.clone();
+                    change(&mut to);
+                    assert_ne!(from, to, "{} {i} changes nothing", feature.name());
+                    let found: Vec<&str> = differences(&from, &to).iter().map(|f| f.name()).collect();
+                    assert_eq!(found, [feature.name()], "field {i}");
+                }
             }
         }
     }

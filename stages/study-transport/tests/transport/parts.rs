@@ -74,3 +74,49 @@ fn two_equal_responses_in_turn_wait_half_of_the_window_for_each_other_even_when_
         }
     }
 }
+
+#[test]
+fn each_cause_has_its_part() {
+    let run = |change: &dyn Fn(&mut ConnectionConfig), lost: u64| {
+        let cc = CongestionControl::Cubic;
+        let mut config =
+            ConnectionConfig::new(Protocol::H3, cc, Scheduler::RoundRobin, SessionState::Resumed, &params());
+        change(&mut config);
+        fetch(&config, TestPath::new("50 Mbit/s", "40 ms", move |i| i == lost), &[1_000_000]).0[0]
+    };
+    let ms = |report: &StreamReport, name: &str| part(report, name).as_millis_f64();
+    // 700 packets from ten in doubling flights: six waits of a round trip for the window, all of them in slow start.
+    let free = run(&|_| (), u64::MAX);
+    assert!(ms(&free, "slow_start") > 100.0, "{free:?}");
+    assert_eq!((ms(&free, "congestion_avoidance"), ms(&free, "flow_control")), (0.0, 0.0));
+    // A loss among the first packets ends slow start: the rest waits for the window in congestion avoidance.
+    let early = run(&|_| (), 12);
+    assert!(
+        ms(&early, "congestion_avoidance") > 200.0 && ms(&early, "slow_start") < ms(&free, "slow_start"),
+        "{early:?}"
+    );
+    // A window of 20 kB for a megabyte: fifty round trips, nearly all of the time.
+    let narrow = run(&|config| config.flow.stream_window = Some(20_000), u64::MAX);
+    assert!(ms(&narrow, "flow_control") > 0.9 * narrow.parts.sum().as_millis_f64(), "{narrow:?}");
+    // The last packet of the first flight waits behind nine others; the one packet of a small response behind none.
+    assert!(ms(&free, "queueing") > 0.1, "{free:?}");
+}
+
+#[test]
+fn data_that_comes_late_is_waited_for_as_such() {
+    use study_transport::{AppEvent, Availability, Connection};
+    use study_units::SimTime;
+    let cc = CongestionControl::Cubic;
+    let config = ConnectionConfig::new(Protocol::H3, cc, Scheduler::RoundRobin, SessionState::Resumed, &params());
+    let mut connection = Connection::open(config, TestPath::new("50 Mbit/s", "40 ms", |_| false), SimTime::ZERO);
+    let stream = connection.request();
+    let end = SimTime::from_nanos(60_000_000_000);
+    assert_eq!(connection.advance(end), Some(AppEvent::RequestArrived(stream)));
+    // Half of it at once, the rest 500 ms later.
+    let now = connection.now();
+    let late = now + SimDuration::from_millis(500);
+    connection.respond(stream, 8_000, Availability::Curve(vec![(now, 4_000), (late, 8_200)]));
+    assert_eq!(connection.advance(end), Some(AppEvent::Completed(stream)));
+    let report = connection.report(stream).unwrap();
+    assert_eq!(part(&report, "application"), SimDuration::from_millis(500));
+}
