@@ -172,6 +172,12 @@ pub struct LinkTotals {
 }
 
 impl LinkTotals {
+    /// Packets lost under any label.
+    #[must_use]
+    pub const fn lost(&self) -> u64 {
+        self.lost_random + self.lost_queue + self.lost_policer + self.lost_outage
+    }
+
     fn add(&mut self, counters: LinkCounters, lifetime: SimDuration) {
         self.packets += counters.packets;
         self.bytes += counters.bytes;

@@ -7,6 +7,7 @@ mod explain;
 mod input;
 mod interruption;
 mod keys;
+mod links;
 mod output;
 mod publishing;
 mod rerun;

@@ -34,10 +34,8 @@ pub struct LossRow {
     pub direction: String,
     /// Packets offered.
     pub packets: u64,
-    /// Lost at random.
-    pub lost_random: u64,
-    /// Dropped by a full queue.
-    pub lost_queue: u64,
+    /// Packets lost at random, in the queue, at the policer and in outages.
+    pub lost: [u64; 4],
     /// Lost packets per megabyte offered.
     pub per_mbyte: Option<f64>,
     /// Lost packets per second that the link was busy.
@@ -77,16 +75,12 @@ fn paths(rows: &[PathRow]) -> Table {
 }
 
 fn losses(rows: &[LossRow]) -> Table {
-    let heads = [
-        "stage",
-        "arm",
-        "direction",
-        ">packets",
-        ">lost at random",
-        ">lost in the queue",
-        ">per MB",
-        ">per busy second",
-    ];
+    // Policers and outages have a column where there are any.
+    let labels = [">lost at random", ">lost in the queue", ">dropped by the policer", ">lost in outages"];
+    let shown: Vec<usize> = (0..labels.len()).filter(|i| *i < 2 || rows.iter().any(|r| r.lost[*i] > 0)).collect();
+    let mut heads = vec!["stage", "arm", "direction", ">packets"];
+    heads.extend(shown.iter().map(|i| labels[*i]));
+    heads.extend([">per MB", ">per busy second"]);
     let mut table = Table::new("Realised loss on the last mile", &heads);
     let share = |lost: u64, packets: u64| {
         let share = if packets == 0 { None } else { Some(lost as f64 / packets as f64) };
@@ -98,7 +92,7 @@ fn losses(rows: &[LossRow]) -> Table {
         .map(|r| {
             let texts = [&r.node, &r.arm, &r.direction].map(|t| Cell::from(t.as_str()));
             let packets = Cell::number(count(r.packets), Some(r.packets as f64));
-            let lost = [share(r.lost_random, r.packets), share(r.lost_queue, r.packets)];
+            let lost = shown.iter().map(|i| share(r.lost[*i], r.packets));
             texts.into_iter().chain([packets]).chain(lost).chain([rate(r.per_mbyte), rate(r.per_s)]).collect()
         })
         .collect();

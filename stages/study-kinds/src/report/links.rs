@@ -157,8 +157,8 @@ fn median(mut values: Vec<f64>) -> f64 {
 #[derive(Default)]
 struct Sums {
     packets: u64,
-    lost_random: u64,
-    lost_queue: u64,
+    /// At random, in the queue, at the policer, in outages.
+    lost: [u64; 4],
     bytes: f64,
     busy_ms: f64,
 }
@@ -169,28 +169,27 @@ pub(super) fn losses(inputs: &Inputs, focus: &[String]) -> Result<Vec<LossRow>, 
     for part in focused(inputs, "links", focus) {
         let table = &part.table;
         let ints = |name| in_node(part, table.ints(name));
-        let (packets, random, queue, bytes) =
-            (ints("packets")?, ints("lost_random")?, ints("lost_queue")?, ints("bytes")?);
+        let (packets, bytes) = (ints("packets")?, ints("bytes")?);
+        let lost = ["lost_random", "lost_queue", "lost_policer", "lost_outage"];
+        let lost = lost.into_iter().map(ints).collect::<Result<Vec<&[i64]>, StageError>>()?;
         let busy = in_node(part, table.floats("busy_ms"))?;
         let mut groups: BTreeMap<(String, String), Sums> = BTreeMap::new();
         for row in 0..table.rows() {
             let sums = groups.entry((text(table, row, "arm"), text(table, row, "direction"))).or_default();
             sums.packets += packets[row].max(0) as u64;
-            sums.lost_random += random[row].max(0) as u64;
-            sums.lost_queue += queue[row].max(0) as u64;
+            sums.lost.iter_mut().zip(&lost).for_each(|(sum, column)| *sum += column[row].max(0) as u64);
             sums.bytes += bytes[row] as f64;
             sums.busy_ms += busy[row].unwrap_or(0.0);
         }
         rows.extend(groups.into_iter().map(|((arm, direction), sums)| {
-            let lost = (sums.lost_random + sums.lost_queue) as f64;
+            let lost = sums.lost.iter().sum::<u64>() as f64;
             let per = |amount: f64| (amount > 0.0).then(|| lost / amount);
             LossRow {
                 node: stage_of(&part.node).to_owned(),
                 arm,
                 direction,
                 packets: sums.packets,
-                lost_random: sums.lost_random,
-                lost_queue: sums.lost_queue,
+                lost: sums.lost,
                 per_mbyte: per(sums.bytes / 1e6),
                 per_s: per(sums.busy_ms / 1e3),
             }

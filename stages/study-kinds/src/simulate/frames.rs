@@ -165,7 +165,7 @@ impl TrialFrames {
     fn add_links(&mut self, keys: &[Cell<'_>; 4], world: &World, trial: &TrialResult) {
         for (edge, links) in world.edges.iter().zip(&trial.links) {
             for (direction, t) in [("down", links.down), ("up", links.up)] {
-                let lost = t.lost_random + t.lost_queue;
+                let lost = t.lost();
                 let per = |n: f64| if n > 0.0 { Cell::Float(lost as f64 / n) } else { Cell::Null };
                 self.links.row(&[
                     keys[0],
@@ -175,6 +175,9 @@ impl TrialFrames {
                     int(t.packets),
                     int(t.lost_random),
                     int(t.lost_queue),
+                    int(t.lost_policer),
+                    int(t.lost_outage),
+                    int(t.repaired),
                     int(t.bytes),
                     Cell::Float(t.busy.as_millis_f64()),
                     per(t.packets as f64),
@@ -283,10 +286,13 @@ const LINKS: &[(&str, ColumnType, &str, &str)] = &[
     ("direction", Str, "", "down: to the viewers; up: from them"),
     ("packets", Int, "", "packets offered"),
     ("lost_random", Int, "", "packets that the loss process took"),
-    ("lost_queue", Int, "", "packets that found no room in the queue"),
+    ("lost_queue", Int, "", "packets that found no room in the queue, or that its delay control dropped"),
+    ("lost_policer", Int, "", "packets that the policer dropped"),
+    ("lost_outage", Int, "", "packets that were sent into an outage"),
+    ("repaired", Int, "", "packets that the loss process took and the link layer repaired; not lost"),
     ("bytes", Int, "bytes", "bytes offered"),
     ("busy_ms", Float, "ms", "time with a packet on the wire"),
-    ("loss_per_packet", Float, "1", "realised loss per packet"),
+    ("loss_per_packet", Float, "1", "realised loss per packet, under any label"),
     ("loss_per_mbyte", Float, "1/MB", "realised losses per megabyte"),
     ("loss_per_s", Float, "1/s", "realised losses per second of session"),
 ];

@@ -328,14 +328,17 @@ fn links(runs: i64) -> Table {
                     packets,
                     packets / 27,
                     12,
+                    0,
+                    0,
                     packets * 1500,
                     31_000.5
                 ]));
             }
         }
     }
-    let columns =
-        ["run:i", "arm", "edge", "direction", "packets:i", "lost_random:i", "lost_queue:i", "bytes:i", "busy_ms:f"];
+    let counts =
+        ["packets:i", "lost_random:i", "lost_queue:i", "lost_policer:i", "lost_outage:i", "bytes:i", "busy_ms:f"];
+    let columns = [&["run:i", "arm", "edge", "direction"][..], &counts].concat();
     table(&columns, &rows)
 }
 
