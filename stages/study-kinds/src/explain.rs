@@ -45,7 +45,7 @@ impl StageKind for Explain {
     type Params = ExplainParams;
     const NAME: &'static str = "explain";
     const SUMMARY: &'static str = "attributes the difference between two arms to single mechanisms (feature ladder)";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const INHERITS: &'static [&'static str] = &["runs"];
     const TAKES: &'static [&'static str] = &["titles", "rungs", "segment_sizes", "clients", "edges"];
     const REQUIRES: &'static [&'static str] = Self::TAKES;
@@ -146,6 +146,17 @@ impl Rig<'_> {
         })
         .map_err(|e| StageError::failed(e.to_string()))?;
         packets.fetch_add(result.counters.packets, Ordering::Relaxed);
+        // What never came has no time; leaving it out would make the mechanism that lost it look fast.
+        let cut_off = result.sessions.iter().filter(|s| !s.summary.completed).count();
+        if cut_off > 0 {
+            return Err(StageError::failed_with_help(
+                format!(
+                    "run {}: {cut_off} sessions were cut off with some of the mechanisms, so that times are missing",
+                    self.run
+                ),
+                "give the viewers more time (`session_limit`)",
+            ));
+        }
         logarithms(&result).ok_or_else(|| {
             StageError::failed_with_help(
                 format!("run {} delivered no segment, so that there is no time to explain", self.run),

@@ -72,3 +72,13 @@ fn a_ladder_needs_two_arms_that_decide_alike() {
         assert!(ran.stderr.contains(code), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn sessions_that_are_cut_off_are_not_explained() {
+    let sandbox = Sandbox::new();
+    let stage = "  why: { like: transport, kind: explain, matrix: ~, session_limit: 2 s }\n  aggregate:";
+    sandbox.write("small.yaml", SMALL.replace("  aggregate:", stage).as_bytes());
+    let ran = sandbox.study(&["run", "small.yaml", "--until", "why"]);
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    assert!(ran.stderr.contains("cut off") && ran.stderr.contains("session_limit"), "{}", ran.stderr);
+}
