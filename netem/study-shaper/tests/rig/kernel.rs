@@ -1,0 +1,130 @@
+//! Outside truth: rate, queue and delay of a link against the kernel's token bucket filter on a plain virtual Ethernet pair,
+//! with nothing of ours on the way.
+//!
+//! The filter hands a packet over when it has tokens for it, that is when its transmission begins; the model when its last
+//! bit has come. With a bucket of exactly one packet the difference is one transmission, which is added to the kernel's side.
+
+use crate::accuracy::{judged, when_clean};
+use crate::traffic::{holds, io, pair, symmetric, way};
+use crate::{Check, Place};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::os::fd::AsFd;
+use std::time::Duration;
+use study_link::{Queue, QueueLimit};
+use study_shaper::netlink::{InterfaceSettings, Netlink, token_bucket};
+use study_shaper::{End, Namespace, StepError, clock};
+use study_units::{BitRate, Bytes};
+
+pub const ALL: &[(&str, fn(&Place) -> Check)] = &[
+    ("rate_and_delay_are_those_of_the_kernels_token_bucket", rate_and_delay_are_those_of_the_kernels_token_bucket),
+    ("a_full_queue_drops_as_many_as_the_kernels", a_full_queue_drops_as_many_as_the_kernels),
+];
+
+/// IP bytes of a full packet, and bytes on an Ethernet wire.
+const PACKET: u64 = 1_500;
+const WIRE: u64 = 1_514;
+const RATE: u64 = 40_000_000;
+
+/// A sender and a receiver in two namespaces, joined by a pair with a token bucket on the sender's side.
+struct KernelLink {
+    sender: UdpSocket,
+    receiver: UdpSocket,
+    _namespaces: [Namespace; 2],
+}
+
+fn settings(last: u8) -> InterfaceSettings {
+    let address = Ipv4Addr::new(10, 99, 0, last);
+    InterfaceSettings { address, prefix: 30, mtu: 1500, queue_length: 10_000, segments: Some(1), arp: true }
+}
+
+impl KernelLink {
+    fn new(limit_bytes: u32) -> Result<Self, StepError> {
+        let namespaces = [Namespace::create()?, Namespace::create()?];
+        let [left, right] = &namespaces;
+        let bind = |last: u8| UdpSocket::bind((Ipv4Addr::new(10, 99, 0, last), 0)).map_err(io);
+        left.run(|| {
+            let netlink = Netlink::open()?;
+            netlink.add_veth("left", "right", [2, 0, 0, 0, 0, 1])?;
+            netlink.move_to("right", right.as_fd(), "right")
+        })?;
+        let receiver = right.run(|| {
+            Netlink::open()?.configure("right", &settings(2))?;
+            bind(2)
+        })?;
+        let sender = left.run(|| {
+            let netlink = Netlink::open()?;
+            netlink.configure("left", &settings(1))?;
+            netlink.add_qdisc("left", "tbf", &token_bucket(BitRate::from_bits_per_second(RATE), WIRE as u32, limit_bytes))?;
+            bind(1)
+        })?;
+        Ok(Self { sender, receiver, _namespaces: namespaces })
+    }
+}
+
+/// Sends full packets at once: when each arrived after the first was sent, ns.
+fn burst(sender: &UdpSocket, receiver: &UdpSocket, packets: usize) -> Result<Vec<u64>, String> {
+    let target: SocketAddr = receiver.local_addr().map_err(|e| e.to_string())?;
+    // One packet ahead, so that neighbours know each other.
+    receiver.set_read_timeout(Some(Duration::from_millis(200))).map_err(|e| e.to_string())?;
+    let mut buffer = [0; 2_048];
+    sender.send_to(&[0; 10], target).map_err(|e| e.to_string())?;
+    receiver.recv(&mut buffer).map_err(|e| format!("the first packet: {e}"))?;
+    std::thread::sleep(Duration::from_millis(5));
+    std::thread::scope(|scope| {
+        let arrivals = scope.spawn(|| {
+            let (mut buffer, mut arrivals) = ([0; 2_048], Vec::new());
+            while arrivals.len() < packets && receiver.recv(&mut buffer).is_ok() {
+                arrivals.push(clock::now());
+            }
+            arrivals
+        });
+        let payload = vec![0; PACKET as usize - 28];
+        let began = clock::now();
+        for _ in 0..packets {
+            sender.send_to(&payload, target).map_err(|e| e.to_string())?;
+        }
+        let arrivals = arrivals.join().map_err(|_| "the receiver")?;
+        Ok(arrivals.into_iter().map(|at| at - began).collect())
+    })
+}
+
+/// The same burst over the relay's link and over the kernel's.
+fn both(place: &Place, packets: usize, limit: u64) -> Result<([Vec<u64>; 2], study_shaper::Timing), String> {
+    let mut direction = way(0, RATE / 1_000_000);
+    direction.overhead = Bytes::new(WIRE - PACKET);
+    direction.queue = Queue::DropTail(QueueLimit::Bytes(Bytes::new(limit)));
+    let rig = pair(place, symmetric(direction), 1)?;
+    let link = &rig.links()[0];
+    let kernel = KernelLink::new(limit as u32).map_err(|e| e.to_string())?;
+    let [sender, receiver] = [End::Near, End::Far].map(|end| crate::traffic::udp(&rig, link, end));
+    judged(&rig, || Ok([burst(&sender, &receiver, packets)?, burst(&kernel.sender, &kernel.receiver, packets)?]))
+}
+
+fn rate_of(arrivals: &[u64]) -> f64 {
+    let span = (arrivals[arrivals.len() - 1] - arrivals[0]) as f64 / 1e9;
+    (8 * WIRE * (arrivals.len() as u64 - 1)) as f64 / span
+}
+
+fn rate_and_delay_are_those_of_the_kernels_token_bucket(place: &Place) -> Check {
+    const PACKETS: usize = 200;
+    let transmission = 8.0 * WIRE as f64 / RATE as f64 * 1e3;
+    when_clean("token bucket", || both(place, PACKETS, 1_000_000), |[ours, kernels]| {
+        holds(ours.len() == PACKETS && kernels.len() == PACKETS, || format!("{} and {} arrived", ours.len(), kernels.len()))?;
+        let (our_rate, kernel_rate) = (rate_of(ours), rate_of(kernels));
+        holds((our_rate / kernel_rate - 1.0).abs() < 0.01, || format!("{our_rate} bit/s against the kernel's {kernel_rate}"))?;
+        holds((our_rate / RATE as f64 - 1.0).abs() < 0.01, || format!("{our_rate} bit/s of {RATE}"))?;
+        let mut off: Vec<f64> = ours.iter().zip(kernels).map(|(&a, &b)| (a as f64 - b as f64) / 1e6 - transmission).collect();
+        off.sort_by(f64::total_cmp);
+        let median = off[off.len() / 2];
+        println!("token bucket: {:.3} and {:.3} Mbit/s, delay off by {median:.3} ms", our_rate / 1e6, kernel_rate / 1e6);
+        holds(median.abs() < 0.3, || format!("delays differ by {median} ms"))
+    })
+}
+
+fn a_full_queue_drops_as_many_as_the_kernels(place: &Place) -> Check {
+    when_clean("queue", || both(place, 80, 30 * WIRE), |[ours, kernels]| {
+        let (ours, kernels) = (ours.len() as i64, kernels.len() as i64);
+        println!("queue of 30 packets, 80 sent at once: {ours} and {kernels} arrived");
+        holds(ours < 80 && (ours - kernels).abs() <= 2, || format!("{ours} arrived, {kernels} by the kernel"))
+    })
+}
