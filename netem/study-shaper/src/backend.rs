@@ -80,11 +80,12 @@ impl Backend {
     /// In which order backends are tried: without privileges first through user namespaces, as root without them.
     #[must_use]
     pub fn order(root: bool) -> Vec<Self> {
-        let (mut order, later): (Vec<_>, Vec<_>) = Self::ALL.iter().partition(|backend| match backend.row().privilege {
-            Privilege::UserNamespace => !root,
-            Privilege::Root => root,
-            Privilege::Any => false,
-        });
+        let (mut order, later): (Vec<_>, Vec<_>) =
+            Self::ALL.iter().partition(|backend| match backend.row().privilege {
+                Privilege::UserNamespace => !root,
+                Privilege::Root => root,
+                Privilege::Any => false,
+            });
         order.extend(later);
         order
     }

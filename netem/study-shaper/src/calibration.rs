@@ -5,7 +5,7 @@
 
 use crate::clock;
 use crate::error::{At, ShaperError, Step, StepError};
-use crate::histogram::{Histogram, Summary};
+use crate::histogram::Summary;
 use crate::rig::{Link, Rig};
 use crate::topology::End;
 use serde::{Deserialize, Serialize};
@@ -158,7 +158,7 @@ fn round_trips(rig: &Rig, link: &Link, from: End, options: &CalibrationOptions) 
     // Everything that can come back has come back by then: twice the round trip and some.
     let patience = Duration::from_nanos(2 * link.spec().params.mean_rtt().as_nanos()) + SILENCE;
     let done = AtomicBool::new(false);
-    let times = std::thread::scope(|scope| {
+    let mut times = std::thread::scope(|scope| {
         scope.spawn(|| echo_until(&echo, &done));
         let receiver = scope.spawn(|| collect(&asker, probes, patience + options.every * probes));
         let sent = ask(&asker, target, probes, options.every);
@@ -169,10 +169,8 @@ fn round_trips(rig: &Rig, link: &Link, from: End, options: &CalibrationOptions) 
     if times.is_empty() {
         return Err(ShaperError::Unanswered { link: link.spec().name.clone(), sent: probes, answered: 0 });
     }
-    let mut histogram = Histogram::default();
-    times.iter().for_each(|&time| histogram.add(time));
-    let min_ms = times.iter().min().map_or(0.0, |&least| least as f64 / 1e6);
-    Ok(RoundTrips { sent: probes, answered: times.len() as u32, rtt: histogram.summary(), min_ms })
+    let rtt = Summary::of(&mut times);
+    Ok(RoundTrips { sent: probes, answered: times.len() as u32, rtt, min_ms: times[0] as f64 / 1e6 })
 }
 
 fn ask(socket: &UdpSocket, target: SocketAddr, probes: u32, every: Duration) -> Result<(), StepError> {

@@ -133,7 +133,11 @@ pub fn enter_user_namespace() -> Result<(), StepError> {
 fn die_with(parent: Pid) -> Result<(), StepError> {
     set_pdeathsig(Signal::SIGKILL).at(Step::Child, "PR_SET_PDEATHSIG")?;
     // A parent that died before that call sends no signal; then somebody else is the parent by now.
-    if getppid() == parent { Ok(()) } else { Err(StepError::new(Step::Child, nix::libc::ESRCH, "the parent has ended")) }
+    if getppid() == parent {
+        Ok(())
+    } else {
+        Err(StepError::new(Step::Child, nix::libc::ESRCH, "the parent has ended"))
+    }
 }
 
 /// Tries one backend in a child process.
@@ -158,7 +162,11 @@ pub fn choose(probes: &[Probe]) -> Result<Backend, ShaperError> {
         let lines = probes.iter().map(|probe| match &probe.outcome {
             Outcome::Works => format!("`{}` carries no rigs", probe.backend.name()),
             Outcome::Fails { error, cure } => {
-                format!("`{}`: {error}{}", probe.backend.name(), cure.as_ref().map_or(String::new(), |cure| format!("; {cure}")))
+                format!(
+                    "`{}`: {error}{}",
+                    probe.backend.name(),
+                    cure.as_ref().map_or(String::new(), |cure| format!("; {cure}"))
+                )
             }
         });
         let reason = format!("and no other works on this machine: {}", lines.collect::<Vec<_>>().join(". "));
@@ -180,7 +188,9 @@ fn try_in_child(backend: Backend, children: &Children) -> Result<(), StepError> 
     match answer {
         Ok(None) => Ok(()),
         Ok(Some(error)) => Err(error),
-        Err(_) => Err(StepError::new(Step::Child, 0, format!("`{program}` ended with {} and no answer", output.status))),
+        Err(_) => {
+            Err(StepError::new(Step::Child, 0, format!("`{program}` ended with {} and no answer", output.status)))
+        }
     }
 }
 
@@ -210,7 +220,8 @@ fn try_here(backend: Backend, tun_node: &Path) -> Result<(), StepError> {
     let way = DirectionParams::plain(SimDuration::ZERO, Rate::Constant(BitRate::from_bits_per_second(100_000_000)));
     let link = LinkParams { down: way.clone(), up: way };
     let options = RigOptions { tun_node: tun_node.to_owned(), ..RigOptions::default() };
-    let rig = Topology::chain(&["near", "far"], vec![link], SeedPath::root(0)).and_then(|topology| Rig::build(&topology, backend, &options));
+    let rig = Topology::chain(&["near", "far"], vec![link], SeedPath::root(0))
+        .and_then(|topology| Rig::build(&topology, backend, &options));
     match rig {
         Ok(_) => Ok(()),
         Err(ShaperError::Step(error)) => Err(error),

@@ -106,8 +106,10 @@ fn protocols(text: &str) -> BTreeMap<String, u64> {
 
 fn interfaces(text: &str) -> BTreeMap<String, Vec<u64>> {
     let rows = text.lines().filter_map(|line| line.split_once(':'));
-    rows.map(|(name, fields)| (name.trim().to_owned(), fields.split_whitespace().filter_map(|f| f.parse().ok()).collect()))
-        .collect()
+    rows.map(|(name, fields)| {
+        (name.trim().to_owned(), fields.split_whitespace().filter_map(|f| f.parse().ok()).collect())
+    })
+    .collect()
 }
 
 #[cfg(test)]

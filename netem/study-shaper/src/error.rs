@@ -70,14 +70,22 @@ impl StepError {
             ),
             (Step::NetworkNamespace, _) if denied => Some("run as root, or use a backend with a user namespace"),
             (Step::NetworkNamespace, libc::ENOSPC) => Some("raise the sysctl `user.max_net_namespaces`"),
-            (Step::TunNode, libc::ENOENT | libc::ENODEV | libc::ENXIO) => {
-                Some("load the kernel module `tun`, make the node with `mknod /dev/net/tun c 10 200`, or use a packet backend")
-            }
+            (Step::TunNode, libc::ENOENT | libc::ENODEV | libc::ENXIO) => Some(
+                "load the kernel module `tun`, make the node with `mknod /dev/net/tun c 10 200`, or use a packet backend",
+            ),
             (Step::TunNode, _) if denied => Some("give the TUN device node the mode 0666, or use a packet backend"),
-            (Step::TunInterface, _) if denied => Some("the user namespace gave no capability: an AppArmor profile may forbid it"),
-            (Step::VethPair, libc::EOPNOTSUPP | libc::ENOENT) => Some("load the kernel module `veth`, or use a TUN backend"),
-            (Step::PacketSocket, libc::EAFNOSUPPORT) => Some("load the kernel module `af_packet`, or use a TUN backend"),
-            (Step::Qdisc, libc::ENOENT | libc::EOPNOTSUPP) => Some("load the kernel module of the queueing discipline (`sch_netem`), or use a relay backend"),
+            (Step::TunInterface, _) if denied => {
+                Some("the user namespace gave no capability: an AppArmor profile may forbid it")
+            }
+            (Step::VethPair, libc::EOPNOTSUPP | libc::ENOENT) => {
+                Some("load the kernel module `veth`, or use a TUN backend")
+            }
+            (Step::PacketSocket, libc::EAFNOSUPPORT) => {
+                Some("load the kernel module `af_packet`, or use a TUN backend")
+            }
+            (Step::Qdisc, libc::ENOENT | libc::EOPNOTSUPP) => {
+                Some("load the kernel module of the queueing discipline (`sch_netem`), or use a relay backend")
+            }
             _ => None,
         }
     }

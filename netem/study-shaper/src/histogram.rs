@@ -32,6 +32,19 @@ pub struct Summary {
     pub max_ms: f64,
 }
 
+impl Summary {
+    /// The exact figures of a few values (ns), which are sorted on the way.
+    #[must_use]
+    pub fn of(values: &mut [u64]) -> Self {
+        values.sort_unstable();
+        let ms = |nanos: u64| nanos as f64 / 1e6;
+        let (Some(&max), count) = (values.last(), values.len()) else { return Self::default() };
+        let at = |q: f64| ms(values[((q * count as f64).ceil() as usize).clamp(1, count) - 1]);
+        let mean_ms = ms(values.iter().sum()) / count as f64;
+        Self { count: count as u64, mean_ms, p50_ms: at(0.5), p99_ms: at(0.99), p999_ms: at(0.999), max_ms: ms(max) }
+    }
+}
+
 const fn bucket(nanos: u64) -> usize {
     if nanos < FINE {
         return nanos as usize;
@@ -106,6 +119,13 @@ mod tests {
             assert_eq!(bucket(upper(at)), at, "the largest of bucket {at}");
             assert_eq!(bucket(upper(at) + 1), at + 1, "the next is in the next");
         }
+    }
+
+    #[test]
+    fn few_values_have_exact_figures() {
+        let summary = Summary::of(&mut [3_000_000, 1_000_000, 2_000_000, 10_000_000]);
+        assert_eq!((summary.p50_ms, summary.p99_ms, summary.mean_ms, summary.count), (2.0, 10.0, 4.0, 4));
+        assert_eq!(Summary::of(&mut []), Summary::default());
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use crate::error::{At, Step, StepError};
 use futures_util::TryStreamExt;
-use rtnetlink::packet_core::{DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use rtnetlink::packet_core::{
+    DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+};
 use rtnetlink::packet_route::RouteNetlinkMessage;
 use rtnetlink::packet_route::link::LinkAttribute;
 use rtnetlink::packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
@@ -51,7 +53,11 @@ pub fn token_bucket(rate: BitRate, burst_bytes: u32, limit_bytes: u32) -> Vec<(u
     for field in [limit_bytes, 0, 0] {
         parameters.extend(field.to_ne_bytes());
     }
-    vec![(PARAMETERS, parameters), (RATE64, bytes_per_second.to_ne_bytes().to_vec()), (BURST, burst_bytes.to_ne_bytes().to_vec())]
+    vec![
+        (PARAMETERS, parameters),
+        (RATE64, bytes_per_second.to_ne_bytes().to_vec()),
+        (BURST, burst_bytes.to_ne_bytes().to_vec()),
+    ]
 }
 
 fn errno(error: &Error) -> i32 {
@@ -94,7 +100,9 @@ impl Netlink {
     /// When the kernel refuses.
     pub fn loopback_up(&self) -> Result<(), StepError> {
         let message = LinkUnspec::new_with_index(1).up().build();
-        self.runtime.block_on(self.handle.link().set(message).execute()).map_err(|e| refused(Step::Interface, "lo up", &e))
+        self.runtime
+            .block_on(self.handle.link().set(message).execute())
+            .map_err(|e| refused(Step::Interface, "lo up", &e))
     }
     /// Sets MTU and queue length, gives the address and switches the interface on.
     ///
@@ -134,11 +142,11 @@ impl Netlink {
     /// # Errors
     /// When the kernel refuses.
     pub fn move_to(&self, name: &str, namespace: BorrowedFd<'_>, new_name: &str) -> Result<(), StepError> {
-        let message = LinkUnspec::new_with_index(self.index(name)?)
-            .name(new_name)
-            .setns_by_fd(namespace.as_raw_fd())
-            .build();
-        self.runtime.block_on(self.handle.link().set(message).execute()).map_err(|e| refused(Step::VethPair, &format!("move {name}"), &e))
+        let message =
+            LinkUnspec::new_with_index(self.index(name)?).name(new_name).setns_by_fd(namespace.as_raw_fd()).build();
+        self.runtime
+            .block_on(self.handle.link().set(message).execute())
+            .map_err(|e| refused(Step::VethPair, &format!("move {name}"), &e))
     }
     /// Switches an interface on without an address.
     ///
@@ -147,7 +155,9 @@ impl Netlink {
     pub fn raise(&self, name: &str, mtu: u32, queue_length: u32) -> Result<u32, StepError> {
         let index = self.index(name)?;
         let message = LinkUnspec::new_with_index(index).mtu(mtu).txqueuelen(queue_length).arp(false).up().build();
-        self.runtime.block_on(self.handle.link().set(message).execute()).map_err(|e| refused(Step::Interface, &format!("{name} up"), &e))?;
+        self.runtime
+            .block_on(self.handle.link().set(message).execute())
+            .map_err(|e| refused(Step::Interface, &format!("{name} up"), &e))?;
         Ok(index)
     }
     /// Puts a queueing discipline at the root of an interface. `options` are its netlink attributes, number and bytes.
@@ -158,7 +168,8 @@ impl Netlink {
         let mut message = TcMessage::with_index(self.index(interface)? as i32);
         message.header.parent = TcHandle::ROOT;
         message.attributes.push(TcAttribute::Kind(kind.to_owned()));
-        let options: Vec<_> = options.iter().map(|(kind, value)| TcOption::Other(DefaultNla::new(*kind, value.clone()))).collect();
+        let options: Vec<_> =
+            options.iter().map(|(kind, value)| TcOption::Other(DefaultNla::new(*kind, value.clone()))).collect();
         if !options.is_empty() {
             message.attributes.push(TcAttribute::Options(options));
         }

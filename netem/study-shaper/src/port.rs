@@ -9,7 +9,8 @@ use crate::sys;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::sys::socket::{
-    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockType, bind, getsockopt, recv, sendto, setsockopt, socket, sockopt,
+    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockType, bind, getsockopt, recv, send, sendto, setsockopt, socket,
+    sockopt,
 };
 use nix::sys::stat::Mode;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -32,25 +33,25 @@ pub(crate) struct Port {
 enum Kind {
     Tun,
     Packet(LinkAddr),
-}
-
-const fn header(offload: bool) -> usize {
-    if offload { sys::OFFLOAD_HEADER } else { 0 }
+    /// With the Ethernet header, because the kernel gives the offload header to such sockets only.
+    Frames([u8; sys::MAC]),
 }
 
 impl Port {
     /// Makes the TUN interface `name` in the namespace of this thread.
     pub(crate) fn tun(node: &Path, name: &str, offload: bool) -> Result<Self, StepError> {
         let what = node.display().to_string();
-        let fd = open(node, OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC, Mode::empty()).at(Step::TunNode, &what)?;
+        let fd =
+            open(node, OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC, Mode::empty()).at(Step::TunNode, &what)?;
         sys::attach_tun(&fd, name, offload).at(Step::TunInterface, name)?;
-        Ok(Self { fd, kind: Kind::Tun, header: header(offload), granted_buffer: 0 })
+        Ok(Self { fd, kind: Kind::Tun, header: if offload { sys::OFFLOAD_HEADER } else { 0 }, granted_buffer: 0 })
     }
     /// Opens a packet socket on the interface `index` of this thread's namespace, whose peer has the address `mac`.
     pub(crate) fn packet(index: u32, mac: [u8; 6], offload: bool) -> Result<Self, StepError> {
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
         // Protocol 0: nothing is received before the socket is bound.
-        let fd = socket(AddressFamily::Packet, SockType::Datagram, flags, None).at(Step::PacketSocket, "socket(AF_PACKET)")?;
+        let kind = if offload { SockType::Raw } else { SockType::Datagram };
+        let fd = socket(AddressFamily::Packet, kind, flags, None).at(Step::PacketSocket, "socket(AF_PACKET)")?;
         if setsockopt(&fd, sockopt::RcvBufForce, &PACKET_BUFFER).is_err() {
             // Without real root the host's `net.core.rmem_max` is the limit.
             setsockopt(&fd, sockopt::RcvBuf, &PACKET_BUFFER).at(Step::PacketSocket, "receive buffer")?;
@@ -61,7 +62,11 @@ impl Port {
         }
         let address = sys::link_address(index, mac).ok_or_else(|| StepError::new(Step::PacketSocket, 0, "address"))?;
         bind(fd.as_raw_fd(), &address).at(Step::PacketSocket, "bind")?;
-        Ok(Self { fd, kind: Kind::Packet(address), header: header(offload), granted_buffer })
+        let (kind, header) = match offload {
+            true => (Kind::Frames(mac), sys::OFFLOAD_HEADER + sys::ETHERNET_HEADER),
+            false => (Kind::Packet(address), 0),
+        };
+        Ok(Self { fd, kind, header, granted_buffer })
     }
     /// Bytes before the IP header of each packet.
     pub(crate) const fn header(&self) -> usize {
@@ -71,7 +76,7 @@ impl Port {
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> Result<Option<usize>, Errno> {
         let got = match self.kind {
             Kind::Tun => nix::unistd::read(&self.fd, buffer),
-            Kind::Packet(_) => recv(self.fd.as_raw_fd(), buffer, MsgFlags::empty()),
+            Kind::Packet(_) | Kind::Frames(_) => recv(self.fd.as_raw_fd(), buffer, MsgFlags::empty()),
         };
         match got {
             Ok(length) => Ok(Some(length)),
@@ -84,13 +89,18 @@ impl Port {
         match &self.kind {
             Kind::Tun => nix::unistd::write(&self.fd, packet).map(drop),
             Kind::Packet(address) => sendto(self.fd.as_raw_fd(), packet, address, MsgFlags::empty()).map(drop),
+            Kind::Frames(mac) => {
+                let mut frame = packet.to_vec();
+                frame[sys::OFFLOAD_HEADER..][..sys::MAC].copy_from_slice(mac);
+                send(self.fd.as_raw_fd(), &frame, MsgFlags::empty()).map(drop)
+            }
         }
     }
     /// Packets that the socket had no room for since the last question.
     pub(crate) fn drops(&self) -> u64 {
         match self.kind {
             Kind::Tun => 0,
-            Kind::Packet(_) => sys::packet_drops(&self.fd),
+            Kind::Packet(_) | Kind::Frames(_) => sys::packet_drops(&self.fd),
         }
     }
 }

@@ -28,7 +28,12 @@ pub(crate) fn wait(link: &Link, ends: &[&Namespace; 2], within: Duration) -> Res
             return Ok(());
         }
     }
-    Err(StepError::new(Step::FirstPacket, nix::libc::ETIMEDOUT, format!("link `{}`, {asked} datagrams without an answer", link.spec().name)).into())
+    Err(StepError::new(
+        Step::FirstPacket,
+        nix::libc::ETIMEDOUT,
+        format!("link `{}`, {asked} datagrams without an answer", link.spec().name),
+    )
+    .into())
 }
 
 fn socket(address: SocketAddr) -> Result<UdpSocket, StepError> {
@@ -40,7 +45,9 @@ fn hop(socket: &UdpSocket, patience: Duration) -> Result<Option<SocketAddr>, Ste
     socket.set_read_timeout(Some(patience)).at(Step::FirstPacket, "time-out")?;
     match socket.recv_from(&mut [0; 64]) {
         Ok((_, from)) => Ok(Some(from)),
-        Err(error) if [ErrorKind::WouldBlock, ErrorKind::TimedOut, ErrorKind::Interrupted].contains(&error.kind()) => Ok(None),
+        Err(error) if [ErrorKind::WouldBlock, ErrorKind::TimedOut, ErrorKind::Interrupted].contains(&error.kind()) => {
+            Ok(None)
+        }
         Err(error) => Err(error).at(Step::FirstPacket, "receive"),
     }
 }

@@ -50,7 +50,8 @@ impl LossBits {
     pub fn agrees_with(&self, other: &Self) -> bool {
         let common = self.length.min(other.length);
         let whole = (common / 64) as usize;
-        self.words[..whole] == other.words[..whole] && (whole as u64 * 64..common).all(|i| self.lost(i) == other.lost(i))
+        self.words[..whole] == other.words[..whole]
+            && (whole as u64 * 64..common).all(|i| self.lost(i) == other.lost(i))
     }
     /// The digest of the first `length` bits (all there are, when fewer).
     #[must_use]
@@ -160,7 +161,11 @@ impl LinkRecord {
     /// Packets lost outside the model: by interfaces, sockets or refused writes. Anything but 0 spoils the trial.
     #[must_use]
     pub const fn foreign_losses(&self) -> u64 {
-        self.near_interface_drops + self.far_interface_drops + self.socket_drops + self.down.write_errors + self.up.write_errors
+        self.near_interface_drops
+            + self.far_interface_drops
+            + self.socket_drops
+            + self.down.write_errors
+            + self.up.write_errors
     }
 }
 

@@ -34,8 +34,8 @@ pub(crate) use way::WayState;
 const TURN: usize = 16;
 /// Turns that a link may have before the thread looks at others and lets go of the lock.
 const TURNS: usize = 8;
-/// Largest packet that a port can hand over: an IP packet of any length and the offload header.
-const LARGEST: usize = 65_535 + crate::sys::OFFLOAD_HEADER;
+/// Largest packet that a port can hand over: an IP packet of any length and what may stand before it.
+const LARGEST: usize = 65_535 + crate::sys::OFFLOAD_HEADER + crate::sys::ETHERNET_HEADER;
 
 /// What happens to the packets that come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,7 +182,8 @@ struct Control {
 impl Relay {
     /// Starts a thread that serves these links.
     pub(crate) fn spawn(links: Vec<Arc<Relayed>>) -> Result<Self, StepError> {
-        let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC).at(Step::RelayThread, "eventfd")?;
+        let wake =
+            EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC).at(Step::RelayThread, "eventfd")?;
         let shared = Arc::new(Control { stop: AtomicBool::new(false), wake });
         let control = Arc::clone(&shared);
         let name = format!("relay {}", links.first().map_or("", |link| link.spec.name.as_str()));

@@ -12,7 +12,7 @@ use crate::error::{ShaperError, StepError};
 use crate::namespace::Namespace;
 use crate::record::LinkRecord;
 use crate::relay::{Mode, Relay, Relayed};
-use crate::schedstat::{ThreadUse, ThreadWatch};
+use crate::schedstat::ThreadWatch;
 use crate::topology::{End, LinkSpec, Topology, address};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -152,7 +152,11 @@ impl Rig {
     ///
     /// # Errors
     /// When there is no such node, the kernel refuses, or `work` says so.
-    pub fn run_in<T: Send>(&self, node: &str, work: impl FnOnce() -> Result<T, StepError> + Send) -> Result<T, ShaperError> {
+    pub fn run_in<T: Send>(
+        &self,
+        node: &str,
+        work: impl FnOnce() -> Result<T, StepError> + Send,
+    ) -> Result<T, ShaperError> {
         Ok(self.namespace(node)?.run(work)?)
     }
     /// The address of a node on a link.
@@ -230,7 +234,7 @@ impl Link {
     pub fn record(&self) -> LinkRecord {
         let since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         let drops = self.interface_drops();
-        let relay = since.watch.used().unwrap_or(ThreadUse::default());
+        let relay = since.watch.used().unwrap_or_default();
         let mut state = self.relayed.lock();
         state.socket_drops += self.relayed.near.drops() + self.relayed.far.drops();
         LinkRecord {

@@ -60,6 +60,10 @@ impl ThreadWatch {
     pub fn used(&self) -> Option<ThreadUse> {
         let (cpu, wait) = read(self.thread)?;
         let ms = |now: u64, then: u64| now.saturating_sub(then) as f64 / 1e6;
-        Some(ThreadUse { wall_ms: ms(clock::now(), self.wall), cpu_ms: ms(cpu, self.cpu), wait_ms: ms(wait, self.wait) })
+        Some(ThreadUse {
+            wall_ms: ms(clock::now(), self.wall),
+            cpu_ms: ms(cpu, self.cpu),
+            wait_ms: ms(wait, self.wait),
+        })
     }
 }

@@ -1,5 +1,8 @@
 //! The few kernel requests that no safe wrapper offers. All `unsafe` of this crate is here.
-#![allow(unsafe_code, reason = "ioctl requests, socket addresses and socket options of the link layer have no safe wrapper")]
+#![allow(
+    unsafe_code,
+    reason = "ioctl requests, socket addresses and socket options of the link layer have no safe wrapper"
+)]
 
 use nix::libc;
 use nix::sys::socket::{LinkAddr, SockaddrLike};
@@ -9,8 +12,15 @@ use std::os::fd::{AsFd, AsRawFd};
 const VNET_HDR_OPTION: libc::c_int = 15;
 /// Bytes of the offload header that stands before each packet when offloads are on (`struct virtio_net_hdr`).
 pub(crate) const OFFLOAD_HEADER: usize = 10;
+/// Bytes of an Ethernet address and of an Ethernet header.
+pub(crate) const MAC: usize = 6;
+pub(crate) const ETHERNET_HEADER: usize = 14;
 
-nix::ioctl_write_ptr_bad!(tun_set_interface, nix::request_code_write!(b'T', 202, size_of::<libc::c_int>()), libc::ifreq);
+nix::ioctl_write_ptr_bad!(
+    tun_set_interface,
+    nix::request_code_write!(b'T', 202, size_of::<libc::c_int>()),
+    libc::ifreq
+);
 nix::ioctl_write_int_bad!(tun_set_offload, nix::request_code_write!(b'T', 208, size_of::<libc::c_uint>()));
 nix::ioctl_readwrite_bad!(ethtool, libc::SIOCETHTOOL, libc::ifreq);
 
@@ -31,8 +41,9 @@ pub(crate) fn attach_tun(node: &impl AsFd, name: &str, offload: bool) -> nix::Re
     // SAFETY: the descriptor is open and the request lives through the call.
     unsafe { tun_set_interface(node.as_fd().as_raw_fd(), &request) }?;
     if offload {
-        // Checksums, TCP and UDP segmentation: what a stack hands over when nobody asked for packets.
-        let wanted = (libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_USO4) as libc::c_int;
+        // Checksums, TCP and UDP segmentation: what a stack hands over when nobody asked for packets. The kernel takes the two
+        // of UDP together only.
+        let wanted = (libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_USO4 | libc::TUN_F_USO6) as libc::c_int;
         // SAFETY: the argument is a number.
         unsafe { tun_set_offload(node.as_fd().as_raw_fd(), wanted) }?;
     }
@@ -56,14 +67,14 @@ pub(crate) fn set_feature(socket: &impl AsFd, interface: &str, command: u32, on:
 }
 
 /// A link-layer address: IPv4 packets of the interface `index`, to or from `mac`.
-pub(crate) fn link_address(index: u32, mac: [u8; 6]) -> Option<LinkAddr> {
+pub(crate) fn link_address(index: u32, mac: [u8; MAC]) -> Option<LinkAddr> {
     // SAFETY: `sockaddr_ll` is plain data; all zeros is a value of it.
     let mut address: libc::sockaddr_ll = unsafe { zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = (libc::ETH_P_IP as u16).to_be();
     address.sll_ifindex = index.try_into().ok()?;
-    address.sll_halen = 6;
-    address.sll_addr[..6].copy_from_slice(&mac);
+    address.sll_halen = MAC as u8;
+    address.sll_addr[..MAC].copy_from_slice(&mac);
     // SAFETY: the pointer is to a whole `sockaddr_ll` and the length is its length.
     unsafe { LinkAddr::from_raw((&raw const address).cast(), Some(size_of::<libc::sockaddr_ll>() as u32)) }
 }

@@ -127,7 +127,10 @@ impl Canary {
     pub fn start() -> Result<Self, StepError> {
         let stop = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&stop);
-        let thread = std::thread::Builder::new().name("canary".to_owned()).spawn(move || sing(&asked)).at(Step::Child, "canary")?;
+        let thread = std::thread::Builder::new()
+            .name("canary".to_owned())
+            .spawn(move || sing(&asked))
+            .at(Step::Child, "canary")?;
         Ok(Self { stop, thread: Some(thread) })
     }
     /// Ends it: how long it overslept.
@@ -195,7 +198,9 @@ pub struct TimingWatch {
 }
 
 fn udp(rig: &Rig, nodes: &[String]) -> BTreeMap<String, Udp> {
-    let read = |node: &String| rig.counters(node).map(|c| (c.protocol("Udp/InDatagrams"), c.udp_buffer_errors())).unwrap_or_default();
+    let read = |node: &String| {
+        rig.counters(node).map(|c| (c.protocol("Udp/InDatagrams"), c.udp_buffer_errors())).unwrap_or_default()
+    };
     nodes.iter().map(|node| (node.clone(), read(node))).collect()
 }
 
@@ -231,7 +236,8 @@ fn run_queue(name: &str, used: &ThreadUse) -> Signal {
 }
 
 fn of_link(rig: &Rig, record: &LinkRecord) -> Vec<Signal> {
-    let one_way = |way: Way| rig.link(&record.link).map_or(0.0, |link| link.spec().params.way(way).one_way.as_millis_f64());
+    let one_way =
+        |way: Way| rig.link(&record.link).map_or(0.0, |link| link.spec().params.way(way).one_way.as_millis_f64());
     let mut signals = Vec::new();
     for (way, direction) in [(Way::Down, &record.down), (Way::Up, &record.up)] {
         signals.extend(lateness(&format!("{} {}", record.link, way.name()), one_way(way), direction));
@@ -239,7 +245,13 @@ fn of_link(rig: &Rig, record: &LinkRecord) -> Vec<Signal> {
     let relay = format!("relay {}", record.link);
     signals.push(run_queue(&relay, &record.relay));
     signals.push(Signal::new(SignalKind::RelayCpu, relay, record.relay.cpu_share(), 0.6, 0.85));
-    signals.push(Signal::new(SignalKind::ForeignLosses, record.link.as_str(), record.foreign_losses() as f64, 0.0, 0.0));
+    signals.push(Signal::new(
+        SignalKind::ForeignLosses,
+        record.link.as_str(),
+        record.foreign_losses() as f64,
+        0.0,
+        0.0,
+    ));
     signals
 }
 

@@ -46,7 +46,12 @@ impl Topology {
     /// When there is not one link less than nodes.
     pub fn chain(nodes: &[&str], links: Vec<LinkParams>, seed: SeedPath) -> Result<Self, ShaperError> {
         if links.len() + 1 != nodes.len() {
-            return Err(ShaperError::Topology(format!("{} nodes in a row need {} links, not {}", nodes.len(), nodes.len().saturating_sub(1), links.len())));
+            return Err(ShaperError::Topology(format!(
+                "{} nodes in a row need {} links, not {}",
+                nodes.len(),
+                nodes.len().saturating_sub(1),
+                links.len()
+            )));
         }
         let links = nodes.windows(2).zip(links).map(|(pair, params)| {
             let name = format!("{}-{}", pair[0], pair[1]);

@@ -56,15 +56,22 @@ pub(super) fn rig(topology: &Topology, backend: Backend, options: &RigOptions) -
     check_mtu(options)?;
     check_rates(topology, options)?;
     let began = Instant::now();
-    let nodes = (0..topology.nodes.len()).map(|_| Ok(Arc::new(node(options)?))).collect::<Result<Vec<_>, StepError>>()?;
+    let nodes =
+        (0..topology.nodes.len()).map(|_| Ok(Arc::new(node(options)?))).collect::<Result<Vec<_>, StepError>>()?;
     let ports = match backend.row().device {
         Device::Tun => tun_ports(topology, &nodes, options)?,
         Device::Packet => packet_ports(topology, &nodes, options)?,
-        Device::Kernel(_) => return Err(ShaperError::Backend { backend: backend.name(), reason: "carries no rigs yet".to_owned() }),
+        Device::Kernel(_) => {
+            return Err(ShaperError::Backend { backend: backend.name(), reason: "carries no rigs yet".to_owned() });
+        }
     };
     let links = relayed(topology, backend, &nodes, ports, options)?;
     for link in &links {
-        readiness::wait(link, &nodes_of(topology, &nodes, link.position).map(|node| &node.namespace), options.ready_within)?;
+        readiness::wait(
+            link,
+            &nodes_of(topology, &nodes, link.position).map(|node| &node.namespace),
+            options.ready_within,
+        )?;
     }
     Ok(Rig { topology: topology.clone(), backend, links, nodes, setup: began.elapsed() })
 }
@@ -149,9 +156,11 @@ fn packet_port(netlink: &Netlink, link: usize, end: End, node: &Node, options: &
 }
 
 fn features_off(interface: &str) -> Result<(), StepError> {
-    let any = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None).at(Step::Offload, "socket(AF_INET)")?;
+    let any = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
+        .at(Step::Offload, "socket(AF_INET)")?;
     for feature in FEATURES {
-        sys::set_feature(&any, interface, feature, false).at(Step::Offload, &format!("ethtool command {feature:#x} on {interface}"))?;
+        sys::set_feature(&any, interface, feature, false)
+            .at(Step::Offload, &format!("ethtool command {feature:#x} on {interface}"))?;
     }
     Ok(())
 }
@@ -176,7 +185,14 @@ fn relayed(
             let position = links.len();
             let since = Mutex::new(Since { drops: [0; 2], watch: relay.watch() });
             let ends = nodes_of(topology, nodes, position).map(Arc::clone);
-            links.push(Link { relayed: Arc::clone(relayed), position, backend, relay: Arc::clone(&relay), nodes: ends, since });
+            links.push(Link {
+                relayed: Arc::clone(relayed),
+                position,
+                backend,
+                relay: Arc::clone(&relay),
+                nodes: ends,
+                since,
+            });
         }
     }
     Ok(links)

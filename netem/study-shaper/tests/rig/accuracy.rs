@@ -16,7 +16,11 @@ pub const ALL: &[(&str, fn(&Place) -> Check)] = &[
 const TRIALS: usize = 3;
 
 /// Runs `trial` until its timing is clean, and then judges it.
-pub fn when_clean<T>(what: &str, mut trial: impl FnMut() -> Result<(T, Timing), String>, judge: impl Fn(&T) -> Check) -> Check {
+pub fn when_clean<T>(
+    what: &str,
+    mut trial: impl FnMut() -> Result<(T, Timing), String>,
+    judge: impl Fn(&T) -> Check,
+) -> Check {
     let mut complaints = String::new();
     for _ in 0..TRIALS {
         let (found, timing) = trial()?;
@@ -24,7 +28,11 @@ pub fn when_clean<T>(what: &str, mut trial: impl FnMut() -> Result<(T, Timing), 
             return judge(&found);
         }
         let worst = timing.complaints();
-        complaints = worst.iter().map(|s| format!("{} {} {:.3}", s.kind.name(), s.subject, s.measured)).collect::<Vec<_>>().join(", ");
+        complaints = worst
+            .iter()
+            .map(|s| format!("{} {} {:.3}", s.kind.name(), s.subject, s.measured))
+            .collect::<Vec<_>>()
+            .join(", ");
     }
     println!("tainted: {what}: {complaints}");
     Ok(())
@@ -46,7 +54,9 @@ fn a_calibrated_round_trip_is_that_of_the_definition(place: &Place) -> Check {
             judged(&rig, || calibrate(&rig, &rig.links()[0], &options).map_err(|e| e.to_string()))
         };
         when_clean("round trip", trial, |found| {
-            holds(found.rtt_holds() && found.rtt_error_ms() < 0.3, || format!("off by {} ms: {found:?}", found.rtt_error_ms()))
+            holds(found.rtt_holds() && found.rtt_error_ms() < 0.3, || {
+                format!("off by {} ms: {found:?}", found.rtt_error_ms())
+            })
         })?;
     }
     Ok(())

@@ -51,7 +51,13 @@ fn losses_are_those_of_the_model_in_every_run(place: &Place) -> Check {
 /// Packets that came are lost under a label, delivered, or refused.
 fn accounted(record: &DirectionRecord) -> Check {
     let losses = record.losses;
-    let gone = losses.random + losses.queue + losses.policer + losses.outage + record.delivered + record.write_errors + record.in_flight;
+    let gone = losses.random
+        + losses.queue
+        + losses.policer
+        + losses.outage
+        + record.delivered
+        + record.write_errors
+        + record.in_flight;
     equal("packets and their fates", &gone, &record.packets)
 }
 
@@ -107,8 +113,14 @@ fn neighbours_talk_over_their_link_and_others_do_not(place: &Place) -> Check {
         let record = link.record();
         equal("packets of a hop", &(record.up.packets, record.down.packets), &(20, 20))?;
     }
-    equal("an address", &rig.address("edge", "client-edge").map_err(|e| e.to_string())?, &rig.links()[0].address(End::Far))?;
-    holds(rig.address("origin", "client-edge").is_err(), || "the origin has an address on the client's link".to_owned())?;
+    equal(
+        "an address",
+        &rig.address("edge", "client-edge").map_err(|e| e.to_string())?,
+        &rig.links()[0].address(End::Far),
+    )?;
+    holds(rig.address("origin", "client-edge").is_err(), || {
+        "the origin has an address on the client's link".to_owned()
+    })?;
     let origin = SocketAddr::from((rig.links()[2].address(End::Far), 9));
     let error = udp(&rig, &rig.links()[0], End::Near).send_to(b"x", origin).err().and_then(|e| e.raw_os_error());
     equal("the client calls the origin", &error, &Some(nix::libc::ENETUNREACH))
@@ -121,7 +133,9 @@ fn kernel_settings_are_read_back(place: &Place) -> Check {
         for (name, value) in [("net.ipv4.tcp_no_metrics_save", "1"), ("net.ipv4.tcp_rmem", "4096 131072 67108864")] {
             equal(name, &held.get(name).map(String::as_str), &Some(value))?;
         }
-        holds(held.contains_key("net.ipv4.tcp_congestion_control"), || "the host's controller is not recorded".to_owned())?;
+        holds(held.contains_key("net.ipv4.tcp_congestion_control"), || {
+            "the host's controller is not recorded".to_owned()
+        })?;
     }
     let mut wrong = options(place);
     wrong.sysctls.push(("net.ipv4.tcp_no_metrics_save".to_owned(), "perhaps".to_owned()));
@@ -180,7 +194,8 @@ fn jitter_keeps_order_unless_asked(place: &Place) -> Check {
     for (reorder, expect) in [(false, false), (true, true)] {
         let mut direction = way(20, 50);
         let (std_dev, correlation_time) = (SimDuration::from_millis(5), SimDuration::from_millis(1));
-        direction.jitter = Some(JitterParams { std_dev, distribution: JitterDistribution::Uniform, correlation_time, reorder });
+        direction.jitter =
+            Some(JitterParams { std_dev, distribution: JitterDistribution::Uniform, correlation_time, reorder });
         let rig = pair(place, symmetric(direction), 4)?;
         let link = &rig.links()[0];
         equal("arrived", &datagrams(&rig, link, End::Near, 300, 200, EVERY), &300)?;

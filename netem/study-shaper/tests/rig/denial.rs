@@ -74,12 +74,17 @@ fn a_missing_device_node_is_named(program: &Path, _: &Path) -> Check {
 
 /// A user namespace in which the number of further ones is set to 0: what a machine without them looks like.
 fn forbidden_user_namespaces_are_named(program: &Path, tun_node: &Path) -> Check {
-    let script = format!("echo 0 > /proc/sys/user/max_user_namespaces && exec {} __shaper-probe userns-packet {}", program.display(), tun_node.display());
+    let script = format!(
+        "echo 0 > /proc/sys/user/max_user_namespaces && exec {} __shaper-probe userns-packet {}",
+        program.display(),
+        tun_node.display()
+    );
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "sh", "-c", &script]);
     let output = as_plain_user(&mut command).output().map_err(|e| format!("unshare: {e}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let answer: Option<StepError> = study_tree::serde_json::from_str(text.trim()).map_err(|e| format!("{e}: `{text}`"))?;
+    let answer: Option<StepError> =
+        study_tree::serde_json::from_str(text.trim()).map_err(|e| format!("{e}: `{text}`"))?;
     equal("exit code", &output.status.code(), &Some(3))?;
     denied(answer, Step::UserNamespace, nix::libc::ENOSPC, "max_user_namespaces")
 }
@@ -99,7 +104,9 @@ fn netem_is_there_or_its_absence_is_said(program: &Path, tun_node: &Path) -> Che
     let children = Children { program: program.to_owned(), tun_node: tun_node.to_owned() };
     match probe(Backend::Netem, &children).outcome {
         Outcome::Works => Ok(()),
-        Outcome::Fails { error, .. } if error.step == Step::Qdisc => denied(Some(error), Step::Qdisc, nix::libc::ENOENT, "sch_netem"),
+        Outcome::Fails { error, .. } if error.step == Step::Qdisc => {
+            denied(Some(error), Step::Qdisc, nix::libc::ENOENT, "sch_netem")
+        }
         Outcome::Fails { error, .. } => holds(!is_root(), || error.to_string()),
     }
 }

@@ -38,7 +38,8 @@ fn a_busy_machine_taints_the_trial(place: &Place) -> Check {
         for _ in 0..hogs {
             scope.spawn(|| while !stop.load(Ordering::Relaxed) {});
         }
-        let judged = judged(&rig, || Ok(datagrams(&rig, &rig.links()[0], End::Near, 2_000, 500, Duration::from_micros(500))));
+        let judged =
+            judged(&rig, || Ok(datagrams(&rig, &rig.links()[0], End::Near, 2_000, 500, Duration::from_micros(500))));
         stop.store(true, Ordering::Relaxed);
         judged
     })?
@@ -51,7 +52,7 @@ fn a_full_interface_queue_shows_and_taints(place: &Place) -> Check {
     options.queue_length = 10;
     let rig = pair_with(place, symmetric(way(10, 50)), 1, &options)?;
     let link = &rig.links()[0];
-    // The relay must not read while the flood lasts, or it would be a race: its lock is held by taking records.
+    // How many find no room depends on the machine; that none is missing from the books does not.
     let (_, timing) = judged(&rig, || Ok(datagrams(&rig, link, End::Near, 30_000, 100, Duration::ZERO)))?;
     let record = link.record();
     let lost = record.near_interface_drops + record.socket_drops;

@@ -21,7 +21,8 @@ pub fn hold(place: &Place) -> ExitCode {
     let links = vec![symmetric(way(1, 50)); 2];
     let topology = Topology::chain(&nodes, links, SeedPath::root(1)).expect("a chain");
     let rig = Rig::build(&topology, place.backend, &options(place)).expect("a rig");
-    let numbers: Vec<String> = nodes.iter().map(|node| rig.namespace(node).expect("a node").number().to_string()).collect();
+    let numbers: Vec<String> =
+        nodes.iter().map(|node| rig.namespace(node).expect("a node").number().to_string()).collect();
     println!("ready {} {}", std::process::id(), numbers.join(" "));
     std::io::stdout().flush().expect("said");
     loop {
@@ -38,7 +39,13 @@ pub fn run_worker(place: &Place) -> ExitCode {
 }
 
 fn a_killed_runner_leaves_nothing(program: &Path, tun_node: &Path) -> Check {
-    let interfaces = || std::fs::read_to_string("/proc/net/dev").unwrap_or_default().lines().map(|l| l.split(':').next().unwrap_or("").to_owned()).collect::<Vec<_>>();
+    let interfaces = || {
+        std::fs::read_to_string("/proc/net/dev")
+            .unwrap_or_default()
+            .lines()
+            .map(|l| l.split(':').next().unwrap_or("").to_owned())
+            .collect::<Vec<_>>()
+    };
     let before = interfaces();
     let mut tried = vec![(Backend::UsernsPacket, "--run-worker"), (Backend::UsernsTun, "--run-worker")];
     if is_root() {
@@ -70,7 +77,9 @@ fn a_killed_runner_leaves_nothing(program: &Path, tun_node: &Path) -> Check {
         while (alive(worker) || held(&namespaces) > 0) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(10));
         }
-        holds(!alive(worker), || format!("{}: the worker {worker} outlived its runner (user {NOBODY})", backend.name()))?;
+        holds(!alive(worker), || {
+            format!("{}: the worker {worker} outlived its runner (user {NOBODY})", backend.name())
+        })?;
         equal(&format!("{}: namespaces still held", backend.name()), &held(&namespaces), &0)?;
     }
     equal("interfaces of this machine", &interfaces(), &before)
@@ -78,10 +87,16 @@ fn a_killed_runner_leaves_nothing(program: &Path, tun_node: &Path) -> Check {
 
 /// How many descriptors and threads that can be seen hold one of these namespaces.
 fn held(namespaces: &[String]) -> usize {
-    let list = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect::<Vec<_>>();
-    let is_one = |path: &Path| std::fs::read_link(path).is_ok_and(|to| namespaces.iter().any(|name| to.as_os_str() == name.as_str()));
+    let list = |path: &Path| {
+        std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let is_one = |path: &Path| {
+        std::fs::read_link(path).is_ok_and(|to| namespaces.iter().any(|name| to.as_os_str() == name.as_str()))
+    };
     let processes = list(Path::new("/proc"));
-    let processes = processes.iter().filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().parse::<u32>().is_ok()));
+    let processes = processes
+        .iter()
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().parse::<u32>().is_ok()));
     processes
         .map(|process| {
             let descriptors = list(&process.join("fd")).iter().filter(|fd| is_one(fd)).count();

@@ -8,8 +8,8 @@ mod accuracy;
 mod checks;
 mod denial;
 mod faults;
-mod kill;
 mod kernel;
+mod kill;
 mod traffic;
 
 use std::os::unix::fs::PermissionsExt;

@@ -39,7 +39,8 @@ pub fn pair(place: &Place, params: LinkParams, seed: u64) -> Result<Rig, String>
 }
 
 pub fn pair_with(place: &Place, params: LinkParams, seed: u64, options: &RigOptions) -> Result<Rig, String> {
-    let topology = Topology::chain(&["client", "origin"], vec![params], SeedPath::root(seed)).map_err(|e| e.to_string())?;
+    let topology =
+        Topology::chain(&["client", "origin"], vec![params], SeedPath::root(seed)).map_err(|e| e.to_string())?;
     let rig = Rig::build(&topology, place.backend, options).map_err(|e| e.to_string())?;
     rig.links()[0].start();
     Ok(rig)
