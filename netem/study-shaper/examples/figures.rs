@@ -75,6 +75,7 @@ fn figures(backend: Backend) {
     set_up(backend);
     accuracy(backend);
     throughput(backend);
+    flood(backend);
     many(backend);
 }
 
@@ -192,6 +193,21 @@ fn throughput(backend: Backend) {
             verdict(&timing)
         );
     }
+}
+
+/// More than the relay can carry: what it costs when it never sleeps.
+fn flood(backend: Backend) {
+    let topology = Topology::chain(&["client", "origin"], vec![link(0, 100_000)], SeedPath::root(1)).unwrap();
+    let rig = Rig::build(&topology, backend, &RigOptions { rate_ceiling: None, ..RigOptions::default() }).unwrap();
+    rig.links()[0].start();
+    stream(&rig, &rig.links()[0], 4_000.0, 2.0);
+    let record = rig.links()[0].record();
+    let per_second = record.down.packets as f64 / (record.relay.cpu_ms / 1e3);
+    println!(
+        "\nflood: {} packets, {} dropped before the relay, {per_second:.0} packets per CPU second",
+        record.down.packets,
+        record.foreign_losses()
+    );
 }
 
 fn many(backend: Backend) {

@@ -17,10 +17,12 @@ impl Namespace {
     /// # Errors
     /// When the kernel refuses: usually without `CAP_SYS_ADMIN`, that is outside of a user namespace and not as root.
     pub fn create() -> Result<Self, StepError> {
-        in_thread(|| {
-            unshare(CloneFlags::CLONE_NEWNET).at(Step::NetworkNamespace, "unshare(CLONE_NEWNET)")?;
-            File::open("/proc/thread-self/ns/net").map(Self).at(Step::NetworkNamespace, "/proc/thread-self/ns/net")
-        })
+        in_thread(Self::create_here)
+    }
+    /// The same, and the calling thread is inside afterwards.
+    pub(crate) fn create_here() -> Result<Self, StepError> {
+        unshare(CloneFlags::CLONE_NEWNET).at(Step::NetworkNamespace, "unshare(CLONE_NEWNET)")?;
+        File::open("/proc/thread-self/ns/net").map(Self).at(Step::NetworkNamespace, "/proc/thread-self/ns/net")
     }
     /// Moves the calling thread into this namespace for good. Sockets made from now on, and threads started from it, are inside.
     ///
@@ -53,7 +55,7 @@ impl AsFd for Namespace {
 }
 
 /// A namespace belongs to a thread, so what changes it runs in a thread that ends afterwards.
-fn in_thread<T: Send>(work: impl FnOnce() -> Result<T, StepError> + Send) -> Result<T, StepError> {
+pub(crate) fn in_thread<T: Send>(work: impl FnOnce() -> Result<T, StepError> + Send) -> Result<T, StepError> {
     std::thread::scope(|scope| {
         let handle = std::thread::Builder::new().spawn_scoped(scope, work).at(Step::RelayThread, "spawn")?;
         handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -6,7 +6,7 @@ use rtnetlink::packet_core::{
     DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
 };
 use rtnetlink::packet_route::RouteNetlinkMessage;
-use rtnetlink::packet_route::link::LinkAttribute;
+use rtnetlink::packet_route::link::{InfoData, InfoVeth, LinkAttribute};
 use rtnetlink::packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use rtnetlink::{Error, Handle, LinkUnspec, LinkVeth};
 use std::net::{IpAddr, Ipv4Addr};
@@ -127,26 +127,17 @@ impl Netlink {
             .map_err(|e| refused(Step::Interface, &format!("{name}: address {address}"), &e))?;
         Ok(index)
     }
-    /// Makes a pair of virtual Ethernet interfaces, both in this namespace, the first with the address `mac`.
+    /// Makes a pair of virtual Ethernet interfaces: `name` in this namespace and `peer` with the address `mac` in another. Made
+    /// there and not moved there, because moving waits for the whole kernel to look away.
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn add_veth(&self, name: &str, peer: &str, mac: [u8; 6]) -> Result<(), StepError> {
-        let message = LinkVeth::new(name, peer).address(mac.to_vec()).build();
+    pub fn add_veth(&self, name: &str, peer: &str, namespace: BorrowedFd<'_>, mac: [u8; 6]) -> Result<(), StepError> {
+        let other = LinkUnspec::new_with_name(peer).address(mac.to_vec()).setns_by_fd(namespace.as_raw_fd()).build();
+        let message = LinkVeth::new(name, peer).set_info_data(InfoData::Veth(InfoVeth::Peer(other))).build();
         self.runtime
             .block_on(self.handle.link().add(message).execute())
             .map_err(|e| refused(Step::VethPair, &format!("{name} with {peer}"), &e))
-    }
-    /// Moves an interface into another namespace and gives it a name there.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
-    pub fn move_to(&self, name: &str, namespace: BorrowedFd<'_>, new_name: &str) -> Result<(), StepError> {
-        let message =
-            LinkUnspec::new_with_index(self.index(name)?).name(new_name).setns_by_fd(namespace.as_raw_fd()).build();
-        self.runtime
-            .block_on(self.handle.link().set(message).execute())
-            .map_err(|e| refused(Step::VethPair, &format!("move {name}"), &e))
     }
     /// Switches an interface on without an address.
     ///

@@ -1,9 +1,7 @@
 //! The first packets of a link: sent until one is answered, so that no experiment meets a device that is not yet up.
 
 use crate::error::{At, ShaperError, Step, StepError};
-use crate::namespace::Namespace;
 use crate::rig::Link;
-use crate::topology::End;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -12,18 +10,16 @@ use std::time::{Duration, Instant};
 const AGAIN: Duration = Duration::from_millis(5);
 
 /// Exchanges datagrams over the link, past the model, until one has come back; then closes the link.
-pub(crate) fn wait(link: &Link, ends: &[&Namespace; 2], within: Duration) -> Result<(), ShaperError> {
+pub(crate) fn wait(link: &Link, near: &UdpSocket, far: &UdpSocket, within: Duration) -> Result<(), ShaperError> {
     link.pass_through();
-    let far = ends[1].run(|| socket(SocketAddr::from((link.address(End::Far), 0))))?;
     let target = far.local_addr().at(Step::FirstPacket, "address")?;
-    let near = ends[0].run(|| socket(SocketAddr::from((link.address(End::Near), 0))))?;
     let began = Instant::now();
     let mut asked = 0_u32;
     while began.elapsed() < within {
         asked += 1;
         // A device that is not yet up may refuse; that is what this loop is for.
         drop(near.send_to(&asked.to_be_bytes(), target));
-        if hop(&far, AGAIN)?.is_some_and(|from| far.send_to(b"back", from).is_ok()) && hop(&near, AGAIN)?.is_some() {
+        if hop(far, AGAIN)?.is_some_and(|from| far.send_to(b"back", from).is_ok()) && hop(near, AGAIN)?.is_some() {
             link.stop();
             return Ok(());
         }
@@ -34,10 +30,6 @@ pub(crate) fn wait(link: &Link, ends: &[&Namespace; 2], within: Duration) -> Res
         format!("link `{}`, {asked} datagrams without an answer", link.spec().name),
     )
     .into())
-}
-
-fn socket(address: SocketAddr) -> Result<UdpSocket, StepError> {
-    UdpSocket::bind(address).at(Step::FirstPacket, "bind")
 }
 
 /// Waits for a datagram; `None` when none comes in time.

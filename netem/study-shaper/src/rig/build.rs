@@ -4,7 +4,7 @@ use super::{Link, Node, Rig, RigOptions, Since};
 use crate::backend::{Backend, Device};
 use crate::counters::CounterFiles;
 use crate::error::{At, ShaperError, Step, StepError};
-use crate::namespace::Namespace;
+use crate::namespace::{Namespace, in_thread};
 use crate::netlink::{InterfaceSettings, Netlink};
 use crate::port::Port;
 use crate::readiness;
@@ -12,6 +12,7 @@ use crate::relay::{Relay, Relayed};
 use crate::topology::{End, PREFIX, Topology, address};
 use crate::{sys, sysctl};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -51,29 +52,49 @@ fn check_mtu(options: &RigOptions) -> Result<(), ShaperError> {
     Err(ShaperError::Topology(format!("the MTU must be 576 to 65,535 bytes, not {}", options.mtu)))
 }
 
+/// What is made inside of the namespaces.
+struct Parts {
+    nodes: Vec<Arc<Node>>,
+    ports: Vec<[Port; 2]>,
+    /// A socket at each end of each link, for the first packets.
+    greeters: Vec<[UdpSocket; 2]>,
+}
+
 pub(super) fn rig(topology: &Topology, backend: Backend, options: &RigOptions) -> Result<Rig, ShaperError> {
     topology.check()?;
     check_mtu(options)?;
     check_rates(topology, options)?;
+    let device = backend.row().device;
+    if let Device::Kernel(_) = device {
+        return Err(ShaperError::Backend { backend: backend.name(), reason: "carries no rigs yet".to_owned() });
+    }
     let began = Instant::now();
+    // One thread that walks from namespace to namespace: every further thread would wait for a processor.
+    let parts = in_thread(|| parts(topology, device, options))?;
+    let links = relayed(topology, backend, &parts.nodes, parts.ports, options)?;
+    for (link, [near, far]) in links.iter().zip(&parts.greeters) {
+        readiness::wait(link, near, far, options.ready_within)?;
+    }
+    Ok(Rig { topology: topology.clone(), backend, links, nodes: parts.nodes, setup: began.elapsed() })
+}
+
+fn parts(topology: &Topology, device: Device, options: &RigOptions) -> Result<Parts, StepError> {
     let nodes =
         (0..topology.nodes.len()).map(|_| Ok(Arc::new(node(options)?))).collect::<Result<Vec<_>, StepError>>()?;
-    let ports = match backend.row().device {
-        Device::Tun => tun_ports(topology, &nodes, options)?,
+    let ports = match device {
         Device::Packet => packet_ports(topology, &nodes, options)?,
-        Device::Kernel(_) => {
-            return Err(ShaperError::Backend { backend: backend.name(), reason: "carries no rigs yet".to_owned() });
-        }
+        Device::Tun | Device::Kernel(_) => tun_ports(topology, &nodes, options)?,
     };
-    let links = relayed(topology, backend, &nodes, ports, options)?;
-    for link in &links {
-        readiness::wait(
-            link,
-            &nodes_of(topology, &nodes, link.position).map(|node| &node.namespace),
-            options.ready_within,
-        )?;
-    }
-    Ok(Rig { topology: topology.clone(), backend, links, nodes, setup: began.elapsed() })
+    let greeter = |node: &Node, link: usize, end: End| {
+        node.namespace.enter()?;
+        UdpSocket::bind((address(link, end), 0)).at(Step::FirstPacket, "bind")
+    };
+    let greeters = (0..topology.links.len()).map(|link| {
+        let [near, far] = nodes_of(topology, &nodes, link);
+        Ok([greeter(near, link, End::Near)?, greeter(far, link, End::Far)?])
+    });
+    let greeters = greeters.collect::<Result<Vec<_>, StepError>>()?;
+    Ok(Parts { nodes, ports, greeters })
 }
 
 /// The nodes at the near and the far end of a link.
@@ -83,14 +104,12 @@ fn nodes_of<'n>(topology: &Topology, nodes: &'n [Arc<Node>], link: usize) -> [&'
     [&spec.near, &spec.far].map(|name| &nodes[topology.nodes.iter().position(|n| n == name).unwrap_or(0)])
 }
 
+/// A new node; the calling thread is inside afterwards.
 fn node(options: &RigOptions) -> Result<Node, StepError> {
-    let namespace = Namespace::create()?;
-    let (sysctls, files) = namespace.run(|| {
-        let sysctls = sysctl::apply(&options.sysctls)?;
-        Netlink::open()?.loopback_up()?;
-        Ok((sysctls, CounterFiles::open()?))
-    })?;
-    Ok(Node { namespace, sysctls, files })
+    let namespace = Namespace::create_here()?;
+    let sysctls = sysctl::apply(&options.sysctls)?;
+    Netlink::open()?.loopback_up()?;
+    Ok(Node { namespace, sysctls, files: CounterFiles::open()? })
 }
 
 fn settings(link: usize, end: End, options: &RigOptions, segments: Option<u32>) -> InterfaceSettings {
@@ -100,39 +119,42 @@ fn settings(link: usize, end: End, options: &RigOptions, segments: Option<u32>) 
 
 /// Both ports of each link, near and far.
 fn tun_ports(topology: &Topology, nodes: &[Arc<Node>], options: &RigOptions) -> Result<Vec<[Port; 2]>, StepError> {
-    let mut ports = Vec::new();
-    for link in 0..topology.links.len() {
+    let port = |node: &Node, link: usize, end: End| {
+        node.namespace.enter()?;
+        let port = Port::tun(&options.tun_node, &interface(link), options.offload)?;
+        Netlink::open()?.configure(&interface(link), &settings(link, end, options, None))?;
+        Ok(port)
+    };
+    let ports = (0..topology.links.len()).map(|link| {
         let [near, far] = nodes_of(topology, nodes, link);
-        let make = |node: &Node, end| {
-            node.namespace.run(|| {
-                let port = Port::tun(&options.tun_node, &interface(link), options.offload)?;
-                Netlink::open()?.configure(&interface(link), &settings(link, end, options, None))?;
-                Ok(port)
-            })
-        };
-        ports.push([make(near, End::Near)?, make(far, End::Far)?]);
-    }
-    Ok(ports)
+        Ok([port(near, link, End::Near)?, port(far, link, End::Far)?])
+    });
+    ports.collect()
 }
 
 /// The same with pairs of virtual Ethernet interfaces whose other ends are in a namespace of the relay.
 fn packet_ports(topology: &Topology, nodes: &[Arc<Node>], options: &RigOptions) -> Result<Vec<[Port; 2]>, StepError> {
-    let relay = Namespace::create()?;
-    relay.run(|| {
-        let silent: Vec<_> = sysctl::defaults().into_iter().filter(|(name, _)| name.contains("ipv6")).collect();
-        sysctl::apply(&silent)?;
-        let netlink = Netlink::open()?;
-        let mut ports = Vec::new();
-        for link in 0..topology.links.len() {
-            let [near, far] = nodes_of(topology, nodes, link);
-            let near = packet_port(&netlink, link, End::Near, near, options)?;
-            ports.push([near, packet_port(&netlink, link, End::Far, far, options)?]);
-        }
-        Ok(ports)
-    })
+    let relay = Namespace::create_here()?;
+    let silent: Vec<_> = sysctl::defaults().into_iter().filter(|(name, _)| name.contains("ipv6")).collect();
+    sysctl::apply(&silent)?;
+    let netlink = Netlink::open()?;
+    let ports = (0..topology.links.len()).map(|link| {
+        let [near, far] = nodes_of(topology, nodes, link);
+        let near = packet_port(&relay, &netlink, link, End::Near, near, options)?;
+        Ok([near, packet_port(&relay, &netlink, link, End::Far, far, options)?])
+    });
+    ports.collect()
 }
 
-fn packet_port(netlink: &Netlink, link: usize, end: End, node: &Node, options: &RigOptions) -> Result<Port, StepError> {
+/// `netlink` is of the relay's namespace.
+fn packet_port(
+    relay: &Namespace,
+    netlink: &Netlink,
+    link: usize,
+    end: End,
+    node: &Node,
+    options: &RigOptions,
+) -> Result<Port, StepError> {
     let side = match end {
         End::Near => 1,
         End::Far => 2,
@@ -140,18 +162,16 @@ fn packet_port(netlink: &Netlink, link: usize, end: End, node: &Node, options: &
     let [high, low] = (link as u16).to_be_bytes();
     // A locally administered address; with ARP off it is the one that the node answers to.
     let mac = [0x02, 0x53, 0x54, high, low, side];
-    let (inner, outer) = (format!("i{link}x{side}"), format!("o{link}x{side}"));
-    netlink.add_veth(&inner, &outer, mac)?;
-    netlink.move_to(&inner, node.namespace.as_fd(), &interface(link))?;
+    let (inner, outer) = (interface(link), format!("r{link}x{side}"));
+    netlink.add_veth(&outer, &inner, node.namespace.as_fd(), mac)?;
     let index = netlink.raise(&outer, options.mtu, options.queue_length)?;
     let segments = (!options.offload).then_some(1);
-    node.namespace.run(|| {
-        if !options.offload {
-            features_off(&interface(link))?;
-        }
-        Netlink::open()?.configure(&interface(link), &settings(link, end, options, segments))?;
-        Ok(())
-    })?;
+    node.namespace.enter()?;
+    if !options.offload {
+        features_off(&inner)?;
+    }
+    Netlink::open()?.configure(&inner, &settings(link, end, options, segments))?;
+    relay.enter()?;
     Port::packet(index, mac, options.offload)
 }
 

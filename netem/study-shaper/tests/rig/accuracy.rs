@@ -1,12 +1,12 @@
 //! How good times are. Asserted when the trial's own timing record is clean; otherwise the check says `tainted`.
 
 use crate::traffic::{datagrams, holds, pair, symmetric, way};
-use crate::{Check, Place};
+use crate::{Check, Named, Place};
 use std::time::Duration;
 use study_link::{Queue, QueueLimit};
 use study_shaper::{CalibrationOptions, End, Rig, Timing, TimingWatch, calibrate};
 
-pub const ALL: &[(&str, fn(&Place) -> Check)] = &[
+pub const ALL: &[Named] = &[
     ("a_calibrated_round_trip_is_that_of_the_definition", a_calibrated_round_trip_is_that_of_the_definition),
     ("a_calibrated_rate_is_that_of_the_definition", a_calibrated_rate_is_that_of_the_definition),
     ("a_packet_is_never_early", a_packet_is_never_early),

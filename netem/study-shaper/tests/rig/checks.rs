@@ -1,7 +1,7 @@
 //! What must hold on any machine under any load.
 
 use crate::traffic::{datagrams, equal, holds, lossy, options, pair, pair_with, symmetric, udp, way};
-use crate::{Check, Place};
+use crate::{Check, Named, Place};
 use std::net::SocketAddr;
 use std::time::Duration;
 use study_ident::SeedPath;
@@ -9,7 +9,7 @@ use study_link::{Codel, Direction, JitterDistribution, JitterParams, Queue, Queu
 use study_shaper::{DirectionRecord, End, Rig, ShaperError, Topology};
 use study_units::{SimDuration, SimTime};
 
-pub const ALL: &[(&str, fn(&Place) -> Check)] = &[
+pub const ALL: &[Named] = &[
     ("losses_are_those_of_the_model_in_every_run", losses_are_those_of_the_model_in_every_run),
     ("every_packet_is_accounted_for", every_packet_is_accounted_for),
     ("queues_that_decide_late_lose_no_packet_from_the_books", queues_that_decide_late_lose_no_packet_from_the_books),

@@ -2,12 +2,12 @@
 
 use crate::accuracy::judged;
 use crate::traffic::{datagrams, download, equal, holds, options, pair, pair_with, symmetric, way};
-use crate::{Check, Place};
+use crate::{Check, Named, Place};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use study_shaper::{End, Quality, SignalKind};
 
-pub const ALL: &[(&str, fn(&Place) -> Check)] = &[
+pub const ALL: &[Named] = &[
     ("offload_left_on_shows_as_packets_above_the_mtu", offload_left_on_shows_as_packets_above_the_mtu),
     ("a_busy_machine_taints_the_trial", a_busy_machine_taints_the_trial),
     ("a_full_interface_queue_shows_and_taints", a_full_interface_queue_shows_and_taints),
@@ -36,7 +36,11 @@ fn a_busy_machine_taints_the_trial(place: &Place) -> Check {
     let hogs = 8 * std::thread::available_parallelism().map_or(2, usize::from);
     let timing = std::thread::scope(|scope| {
         for _ in 0..hogs {
-            scope.spawn(|| while !stop.load(Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
         }
         let judged =
             judged(&rig, || Ok(datagrams(&rig, &rig.links()[0], End::Near, 2_000, 500, Duration::from_micros(500))));

@@ -7,7 +7,7 @@
 
 use crate::accuracy::{judged, when_clean};
 use crate::traffic::{holds, io, pair, symmetric, way};
-use crate::{Check, Place};
+use crate::{Check, Named, Place};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use study_shaper::netlink::{InterfaceSettings, Netlink, token_bucket};
 use study_shaper::{End, Namespace, StepError, Summary, Timing, clock};
 use study_units::{BitRate, Bytes};
 
-pub const ALL: &[(&str, fn(&Place) -> Check)] = &[
+pub const ALL: &[Named] = &[
     ("rate_and_delay_are_those_of_the_kernels_token_bucket", rate_and_delay_are_those_of_the_kernels_token_bucket),
     ("a_full_queue_drops_as_many_as_the_kernels", a_full_queue_drops_as_many_as_the_kernels),
 ];
@@ -49,8 +49,7 @@ impl KernelLink {
         let bind = |last: u8| UdpSocket::bind((Ipv4Addr::new(10, 99, 0, last), 0)).map_err(io);
         left.run(|| {
             let netlink = Netlink::open()?;
-            netlink.add_veth("left", "right", [2, 0, 0, 0, 0, 1])?;
-            netlink.move_to("right", right.as_fd(), "right")
+            netlink.add_veth("left", "right", right.as_fd(), [2, 0, 0, 0, 0, 1])
         })?;
         let receiver = right.run(|| {
             Netlink::open()?.configure("right", &settings(2))?;

@@ -34,7 +34,7 @@ pub struct Place {
 }
 
 /// A check by name. Those that do not depend on the backend run once.
-type Named = (&'static str, fn(&Place) -> Check);
+pub type Named = (&'static str, fn(&Place) -> Check);
 
 fn main() -> ExitCode {
     let arguments = match early_main(std::env::args_os()) {
