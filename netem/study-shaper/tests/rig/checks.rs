@@ -169,6 +169,7 @@ fn a_closed_link_carries_nothing_and_a_reset_begins_anew(place: &Place) -> Check
     let link = &rig.links()[0];
     datagrams(&rig, link, End::Near, 100, 100, EVERY);
     let first = link.record().up;
+    equal("packets", &first.packets, &100)?;
     link.reset_indices();
     equal("after a reset", &link.record().up.packets, &0)?;
     datagrams(&rig, link, End::Near, 100, 100, EVERY);
