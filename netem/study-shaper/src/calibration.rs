@@ -13,7 +13,6 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use study_link::{DirectionParams, Way};
-use study_units::SimDuration;
 
 /// IP and UDP headers, bytes.
 const HEADERS: u64 = 28;
@@ -59,7 +58,8 @@ pub struct MeasuredRate {
     pub packets: u32,
     /// What the model is set to, bit/s.
     pub expected: f64,
-    /// What was measured between the first arrival and the last, bit/s, link overhead included.
+    /// What was measured, bit/s, link overhead included: the median over halves of the burst. Packets that the loss process
+    /// takes after their transmission are missing in it.
     pub measured: f64,
 }
 
@@ -235,12 +235,26 @@ fn rate(rig: &Rig, link: &Link, way: Way, packets: u32) -> Result<Option<Measure
         }
         Ok::<_, StepError>(arrivals.join().unwrap_or_default())
     })?;
-    let (Some(first), Some(last)) = (arrivals.first(), arrivals.last()) else { return Ok(None) };
     let wire = u64::from(link.mtu()) + params.overhead.get();
-    let span = SimDuration::from_nanos(last - first).as_secs_f64();
-    let bits = 8 * wire * (arrivals.len() as u64 - 1);
-    let measured = if span > 0.0 { bits as f64 / span } else { 0.0 };
+    let Some(measured) = slope(&arrivals).map(|packets_per_second| 8.0 * wire as f64 * packets_per_second) else {
+        return Ok(None);
+    };
     Ok(Some(MeasuredRate { packets: arrivals.len() as u32, expected: expected.bits_per_second() as f64, measured }))
+}
+
+/// Packets per second of a steady arrival, from the median time that half of the packets take: a few that were received late
+/// do not matter. `None` with fewer than four arrivals or none apart.
+#[must_use]
+pub fn slope(arrivals: &[u64]) -> Option<f64> {
+    let half = arrivals.len() / 2;
+    if half < 2 {
+        return None;
+    }
+    let mut spans: Vec<u64> =
+        arrivals.iter().zip(&arrivals[half..]).map(|(first, last)| last.saturating_sub(*first)).collect();
+    spans.sort_unstable();
+    let span = spans[spans.len() / 2];
+    (span > 0).then(|| half as f64 * 1e9 / span as f64)
 }
 
 fn arrivals(socket: &UdpSocket, packets: u32, patience: Duration) -> Vec<u64> {
@@ -253,4 +267,17 @@ fn arrivals(socket: &UdpSocket, packets: u32, patience: Duration) -> Vec<u64> {
         times.push(clock::now());
     }
     times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_first_arrival_does_not_change_the_rate() {
+        let mut arrivals: Vec<u64> = (0..80).map(|i| i * 600_000).collect();
+        (arrivals[0], arrivals[79]) = (900_000, 79 * 600_000 + 2_000_000);
+        assert_eq!(slope(&arrivals), Some(1e9 / 600_000.0));
+        assert_eq!((slope(&arrivals[..3]), slope(&[5; 8])), (None, None));
+    }
 }

@@ -195,3 +195,29 @@ const fn losses(counters: &LinkCounters) -> Losses {
         outage: counters.lost_outage,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use study_ident::SeedPath;
+    use study_link::{DirectionParams, LinkParams, Rate};
+    use study_units::SimDuration;
+
+    #[test]
+    fn what_is_not_ipv4_gets_no_index_and_what_stands_before_a_packet_is_not_counted() {
+        let way = DirectionParams::plain(SimDuration::from_millis(3), Rate::Unlimited);
+        let params = LinkParams { down: way.clone(), up: way };
+        let (name, near, far) = ("l".to_owned(), "a".to_owned(), "b".to_owned());
+        let spec = LinkSpec { name, near, far, params, seed: SeedPath::root(1) };
+        let mut state = WayState::new(&spec, Way::Up, 1500);
+        for packet in [&[0x60; 40][..], &[], &[0, 0, 0x60, 0]] {
+            state.accept(1, packet, 0);
+        }
+        let mut packet = vec![0; 24 + 1_600];
+        packet[24] = 0x45;
+        state.accept(2, &packet, 24);
+        let record = state.record();
+        assert_eq!((record.ignored, record.packets, record.bytes, record.largest_frame), (3, 1, 1_600, 1_600));
+        assert_eq!((record.oversized, record.in_flight, state.next_event()), (1, 1, 3_000_002));
+    }
+}

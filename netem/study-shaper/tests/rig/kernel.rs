@@ -12,6 +12,7 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
 use study_link::{Queue, QueueLimit};
+use study_shaper::calibration::slope;
 use study_shaper::netlink::{InterfaceSettings, Netlink, token_bucket};
 use study_shaper::{End, Namespace, StepError, Summary, Timing, clock};
 use study_units::{BitRate, Bytes};
@@ -127,8 +128,7 @@ fn both(place: &Place, packets: usize, bucket: usize, limit: u64) -> Result<(Fou
 }
 
 fn rate_of(arrivals: &[u64]) -> f64 {
-    let span = (arrivals[arrivals.len() - 1] - arrivals[0]) as f64 / 1e9;
-    (8 * WIRE * (arrivals.len() as u64 - 1)) as f64 / span
+    slope(arrivals).map_or(0.0, |packets| 8.0 * WIRE as f64 * packets)
 }
 
 fn rate_and_delay_are_those_of_the_kernels_token_bucket(place: &Place) -> Check {
