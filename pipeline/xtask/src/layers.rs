@@ -64,6 +64,7 @@ const FENCES: &str = "
     petgraph      : spec engine study
     rayon         : engine kinds frames
     tokio         : stacks trial shaper remote
+    rtnetlink     : shaper
     quinn         : stacks trial second-opinion
     rustls        : stacks trial remote second-opinion
     tempfile      : store study xtask engine
