@@ -3,6 +3,7 @@
 
 mod edges;
 mod faults;
+mod flights;
 mod readbacks;
 mod sessions;
 mod transfers;
