@@ -97,6 +97,10 @@ impl Readback {
         let evidence = Evidence::Configuration;
         Self { end, setting, got: asked.clone(), asked, unit: "", evidence, verdict: Verdict::Unknown }
     }
+    /// The stack has no such setting.
+    pub(crate) fn absent(end: End, setting: &'static str, asked: impl Display) -> Self {
+        Self { got: "none".to_owned(), ..Self::told(end, setting, asked) }
+    }
     /// The same row with a unit.
     pub(crate) fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;

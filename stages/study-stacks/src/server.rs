@@ -65,7 +65,7 @@ pub(crate) struct Accepting {
     pub(crate) connections: Arc<Connections>,
 }
 
-/// A running server. Dropping it ends it at once, with all its connections.
+/// A running server. Dropping it ends it with all its connections when the runtime next looks; [`Server::stop`] waits for that.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -114,6 +114,16 @@ impl Server {
     #[must_use]
     pub fn connections(&self) -> Vec<ConnectionRecord> {
         self.connections.records()
+    }
+}
+
+impl Server {
+    /// Ends it with all its connections and waits until they have ended. A TCP port is free then; a UDP port is when the
+    /// closing period of its connections is over (RFC 9000 section 10.2).
+    pub async fn stop(mut self) {
+        self.accepting.abort();
+        // Told to end, it ends with an error that says so.
+        let _ = (&mut self.accepting).await;
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::error::StackError;
 use crate::stacks::StackChoice;
 use std::time::Duration;
-use study_transport::{CongestionControl, Limit, SessionState, TransportParams};
+use study_transport::{CongestionControl, Limit, Scheduler, SessionState, TransportParams};
 use study_tree::{Cx, Decode, Node, Sections, Span};
 use study_units::Bytes;
 
@@ -59,6 +59,8 @@ pub struct StackSettings {
     pub offload: bool,
     /// `TCP_NODELAY`.
     pub nodelay: bool,
+    /// Order of the responses of one connection. hyper and quinn give each stream its turn; nothing else can be asked for.
+    pub scheduler: Scheduler,
     /// Most streams at once that a server lets its client open.
     pub streams: u32,
     /// Requests of one connection that are under way at once; further ones wait in order.
@@ -111,6 +113,7 @@ impl StackSettings {
             datagram: Datagram::Discover(1_452),
             offload: true,
             nodelay: true,
+            scheduler: Scheduler::RoundRobin,
             streams: 200,
             depth: 100,
             connect_timeout: Duration::from_secs(30),
@@ -194,6 +197,10 @@ impl StackSettings {
             let reason = "rustls takes the early data of each ticket that allows it";
             return refuse("session", self.session.name().to_owned(), reason);
         }
+        if self.scheduler != Scheduler::RoundRobin {
+            let reason = "its server gives each stream its turn";
+            return refuse("scheduler", self.scheduler.name().to_owned(), reason);
+        }
         if let Some(record) = self.tls_record.filter(|size| !(27..=16_384).contains(size)) {
             return refuse("tls_record", record.to_string(), "it must lie between 27 B and 16,384 B");
         }
@@ -267,6 +274,7 @@ mod tests {
         };
         assert!(settings().check().is_ok());
         assert_eq!(refused(&|s| s.session = SessionState::ZeroRttRejected), "setting");
+        assert_eq!(refused(&|s| s.scheduler = Scheduler::Urgency), "setting");
         assert_eq!(refused(&|s| s.tls_record = Some(20)), "setting");
         assert_eq!(refused(&|s| s.datagram = Datagram::Fixed(1_100)), "setting");
         assert_eq!(refused(&|s| s.stream_window = Some(1 << 31)), "setting");

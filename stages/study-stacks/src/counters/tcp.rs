@@ -8,11 +8,16 @@ use serde::Serialize;
 use std::io;
 use std::os::fd::BorrowedFd;
 
+/// The option's bit in `tcpi_options` (`TCPI_OPT_ECN`).
+const OPTION_ECN: u8 = 8;
+
 /// Counters of a TCP connection, as the kernel keeps them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct TcpCounters {
     /// Bytes of `tcp_info` that this kernel gave.
     pub info_bytes: u64,
+    /// Whether both ends agreed on explicit congestion notification.
+    pub ecn: bool,
     /// Retransmission timeout in microseconds.
     pub rto_us: u32,
     /// Sender's segment size in bytes.
@@ -51,6 +56,8 @@ pub struct TcpCounters {
     pub rwnd_limited_us: u64,
     /// Time held back by the send buffer in microseconds.
     pub sndbuf_limited_us: u64,
+    /// Packets that the peer reported as marked with congestion; since Linux 4.18.
+    pub delivered_ce: Option<u32>,
     /// Bytes sent, again or not; since Linux 4.19.
     pub bytes_sent: Option<u64>,
     /// Bytes sent again; since Linux 4.19.
@@ -86,6 +93,7 @@ impl TcpCounters {
         let (old_word, old_long) = (|o| word(o).unwrap_or_default(), |o| long(o).unwrap_or_default());
         Self {
             info_bytes: info.len() as u64,
+            ecn: info.get(5).is_some_and(|options| options & OPTION_ECN != 0),
             rto_us: old_word(8),
             snd_mss: old_word(16),
             rtt_us: old_word(68),
@@ -105,6 +113,7 @@ impl TcpCounters {
             busy_us: old_long(168),
             rwnd_limited_us: old_long(176),
             sndbuf_limited_us: old_long(184),
+            delivered_ce: word(196),
             bytes_sent: long(200),
             bytes_retrans: long(208),
             dsack_dups: word(216),
@@ -127,6 +136,7 @@ mod tests {
     fn what_an_older_kernel_does_not_give_is_absent() {
         let read = TcpCounters::read(&[1; 204]);
         assert_eq!((read.total_retrans, read.bytes_sent, read.total_rto), (0x0101_0101, None, None));
+        assert!(!read.ecn && TcpCounters::read(&[8; 204]).ecn);
         let newer = TcpCounters::read(&[1; 248]);
         assert_eq!(
             (newer.dsack_dups, newer.total_rto, newer.total_rto_time_ms),

@@ -155,3 +155,22 @@ fn buffer(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacks::StackChoice;
+    use study_transport::CongestionControl;
+    use study_units::Bytes;
+
+    #[test]
+    fn a_controller_that_is_not_loaded_and_one_that_is_not_allowed_are_told_apart() {
+        let settings = StackSettings::equal(StackChoice::H2Hyper, CongestionControl::BbrV1, Bytes::new(1));
+        let missing = no_controller(&settings, &io::Error::from_raw_os_error(libc::ENOENT));
+        assert!(matches!(&missing, StackError::NoController { has, .. } if has.contains("newreno")), "{missing}");
+        assert!(missing.cure().unwrap().contains("modprobe tcp_bbr"));
+        let refused = no_controller(&settings, &io::Error::from_raw_os_error(libc::EPERM));
+        assert_eq!(refused.code(), "controller_refused");
+        assert!(refused.is_environment() && refused.cure().unwrap().contains("tcp_allowed_congestion_control"));
+    }
+}

@@ -143,6 +143,8 @@ pub(crate) fn transport(settings: &StackSettings) -> Result<TransportConfig, Sta
     let mut config = TransportConfig::default();
     config.congestion_controller_factory(controller(settings)?);
     config.enable_segmentation_offload(settings.offload);
+    // Each stream in turn, as HTTP/2's server does it.
+    config.send_fairness(true);
     config.max_concurrent_bidi_streams(settings.streams.into());
     if let Some(bytes) = settings.stream_window {
         config.stream_receive_window(number("stream_window", bytes)?);

@@ -89,6 +89,10 @@ fn start_rows(settings: &StackSettings, descriptor: &OwnedFd, connection: &quinn
     for (setting, asked) in windows {
         rows.extend(asked.map(|bytes| Readback::told(End::Server, setting, bytes).unit("B")));
     }
+    if let Some(bytes) = settings.http_send_buffer {
+        // What h3 takes from the application goes into quinn's send window at once.
+        rows.push(Readback::absent(End::Server, "http_send_buffer", bytes).unit("B"));
+    }
     if settings.least_window > 0 {
         rows.push(Readback::told(End::Server, "send_window", settings.least_window).unit("B"));
     }

@@ -1,4 +1,7 @@
 //! A caching edge: bounded by bytes, cut-through, one fetch for all who wait for an object.
+//!
+//! Towards upstream there is one connection, opened with the first miss and kept. What arrives is kept until the object is
+//! whole, whether or not the client keeps up, and counts towards the cache's size from then on.
 
 use super::body::ReplyBody;
 use super::object::{Head, Object};

@@ -170,19 +170,23 @@ fn a_client_that_goes_away_in_the_middle_leaves_the_server_running() {
 }
 
 #[test]
-fn dropping_a_server_frees_its_port() {
+fn a_stopped_server_frees_its_port_and_its_clients_are_told_or_time_out() {
     each(|stack| {
         run(async {
             let credentials = credentials();
             let server: Server = serve(&settings(stack), &credentials, origin());
             let address = server.address();
-            drop(server);
-            loop {
-                // The task ends when it is next looked at.
-                tokio::task::yield_now().await;
-                if Listener::bind(&settings(stack), address).is_ok() {
-                    break;
-                }
+            let client = Client::new(impatient(stack), credentials.trust()).unwrap();
+            let connection = client.connect(address, NAME).await.unwrap();
+            server.stop().await;
+            let record = connection.fetch("/health").await;
+            assert!(matches!(record.error.map(|error| error.code()), Some("lost" | "timeout")));
+            let mut tries = 0;
+            while Listener::bind(&settings(stack), address).is_err() {
+                assert!(stack != StackChoice::H2Hyper, "a TCP port is free at once");
+                tries += 1;
+                assert!(tries < 2_000, "the closing period never ends");
+                tokio::time::sleep(Duration::from_millis(5)).await;
             }
         });
     });
