@@ -63,6 +63,8 @@ const FENCES: &str = "
     signal-hook   : study
     petgraph      : spec engine study
     rayon         : engine kinds frames
+    h3            : stacks
+    hyper         : stacks
     tokio         : stacks trial shaper remote
     rtnetlink     : shaper
     quinn         : stacks trial second-opinion
