@@ -23,6 +23,7 @@ use study_units::{BitRate, SimDuration};
 
 const PROBE: &str = "__shaper-probe";
 const WORKER: &str = "__shaper-worker";
+const PLAIN_WORKER: &str = "__shaper-plain-worker";
 /// How long a probe may take, seconds.
 const PROBE_SECONDS: u64 = 10;
 
@@ -104,6 +105,16 @@ pub fn early_main(arguments: impl IntoIterator<Item = OsString>) -> Early {
                 Early::Exit(ExitCode::from(3))
             }
         },
+        Some(PLAIN_WORKER) => match die_with(parent) {
+            Ok(()) => {
+                arguments.remove(1);
+                Early::Continue(arguments)
+            }
+            Err(error) => {
+                eprintln!("error: {error}");
+                Early::Exit(ExitCode::from(3))
+            }
+        },
         _ => Early::Continue(arguments),
     }
 }
@@ -114,6 +125,14 @@ pub fn early_main(arguments: impl IntoIterator<Item = OsString>) -> Early {
 pub fn worker_command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.arg(WORKER);
+    command
+}
+
+/// The same as [`worker_command`] without a namespace: for backends that need root as it is.
+#[must_use]
+pub fn plain_worker_command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.arg(PLAIN_WORKER);
     command
 }
 

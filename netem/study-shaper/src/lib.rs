@@ -54,7 +54,9 @@ pub mod topology;
 
 pub use backend::Backend;
 pub use calibration::{Calibration, CalibrationOptions, MeasuredRate, RoundTrips, calibrate};
-pub use child::{Children, Early, Outcome, Probe, choose, early_main, probe, probe_all, worker_command};
+pub use child::{
+    Children, Early, Outcome, Probe, choose, early_main, plain_worker_command, probe, probe_all, worker_command,
+};
 pub use counters::Counters;
 pub use error::{ShaperError, Step, StepError};
 pub use histogram::{Histogram, Summary};

@@ -215,8 +215,8 @@ impl Link {
     pub fn reset_indices(&self) {
         self.restart(Mode::Shaped);
     }
-    /// Hands packets over at once, without the model and uncounted.
-    pub(crate) fn pass_through(&self) {
+    /// Hands packets over at once, without the model and uncounted: for what is to happen before a trial.
+    pub fn pass_through(&self) {
         self.restart(Mode::PassThrough);
     }
     fn restart(&self, mode: Mode) {

@@ -62,6 +62,11 @@ impl ThreadWatch {
     pub fn of(thread: i32) -> Self {
         Self { thread, wall: clock::now(), then: read(thread).unwrap_or_default() }
     }
+    /// A watch on the same thread from now on.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self::of(self.thread)
+    }
     /// What the thread did since; `None` when it has ended or the kernel does not count.
     #[must_use]
     pub fn used(&self) -> Option<ThreadUse> {

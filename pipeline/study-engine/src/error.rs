@@ -97,14 +97,17 @@ pub struct NodeError {
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
+    /// Whether this machine lacks something, rather than the study being wrong.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub environment: bool,
 }
 
 impl NodeError {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), help: None }
+        Self { message: message.into(), help: None, environment: false }
     }
     pub(crate) fn with_help(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { message: message.into(), help: Some(help.into()) }
+        Self { message: message.into(), help: Some(help.into()), environment: false }
     }
 }
 
@@ -117,7 +120,8 @@ impl std::fmt::Display for NodeError {
 impl From<StageError> for NodeError {
     fn from(error: StageError) -> Self {
         match error {
-            StageError::Failed { message, help } => Self { message, help },
+            StageError::Environment { message, help } => Self { message, help, environment: true },
+            StageError::Failed { message, help } => Self { message, help, environment: false },
             StageError::Cancelled => Self::new("interrupted"),
         }
     }
@@ -125,6 +129,6 @@ impl From<StageError> for NodeError {
 
 impl From<&StoreError> for NodeError {
     fn from(error: &StoreError) -> Self {
-        Self { message: error.to_string(), help: error.help() }
+        Self { message: error.to_string(), help: error.help(), environment: false }
     }
 }

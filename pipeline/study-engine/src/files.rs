@@ -1,4 +1,4 @@
-//! Files that stages ask for.
+//! What stages ask the machine for: files, and what it is.
 //!
 //! Each is read once, before anything runs. Its digest enters the keys, the same bytes go to the stage and into the
 //! store, so a file that is edited while the study runs cannot spoil a record.
@@ -9,14 +9,20 @@ use std::io;
 use std::sync::Arc;
 use study_ident::Digest;
 use study_spec::Study;
+use study_stage::Determinism;
 
-/// Where files come from.
+/// Where files come from, and what machine this is.
 pub trait FileSource: Sync {
     /// Reads a file by its path as written in the study.
     ///
     /// # Errors
     /// When it cannot be read.
     fn read(&self, path: &str) -> io::Result<Vec<u8>>;
+    /// What tells this machine from others. It is part of the key of measured results, which are never mixed between
+    /// machines, and asked for when there are any.
+    fn host(&self) -> String {
+        String::new()
+    }
 }
 
 /// A file with its identity.
@@ -29,6 +35,7 @@ pub(crate) struct LoadedFile {
 /// The files of each node, by slot.
 pub(crate) struct LoadedFiles {
     by_node: Vec<Vec<LoadedFile>>,
+    host: Option<String>,
 }
 
 impl LoadedFiles {
@@ -56,7 +63,14 @@ impl LoadedFiles {
             }
             by_node.push(files);
         }
-        if problems.is_empty() { Ok(Self { by_node }) } else { Err(EngineError::Files(problems)) }
+        let sampled = |node: &study_spec::PlannedNode| node.kind.determinism(&*node.params) == Determinism::Sampled;
+        let host = study.nodes.iter().any(sampled).then(|| source.host());
+        if problems.is_empty() { Ok(Self { by_node, host }) } else { Err(EngineError::Files(problems)) }
+    }
+
+    /// The machine; nothing when no stage measures on it.
+    pub fn host(&self) -> Option<&str> {
+        self.host.as_deref()
     }
 
     pub fn of(&self, node: usize) -> &[LoadedFile] {

@@ -34,7 +34,7 @@ pub(crate) struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     pub fn new(study: &'a Study, store: Option<&'a Store>, files: &'a LoadedFiles) -> Self {
-        Self { study, store, files, keys: KeyMaker::new(study) }
+        Self { study, store, files, keys: KeyMaker::new(study, files.host()) }
     }
 
     /// Decides about one node. `outputs` has what the nodes before it made, as far as that is known; `must_run` is a reason

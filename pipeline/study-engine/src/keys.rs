@@ -1,13 +1,13 @@
 //! Key documents: everything that a result depends on, and nothing else.
 //!
 //! Not in it, and so without influence on what runs: paths, names of links, comments, the order of keys, the number of
-//! threads, host, user, folder, time.
+//! threads, user, folder, time; and the host, unless the result is measured on it.
 
 use crate::files::LoadedFile;
 use serde_json::{Map, Value, json};
 use study_ident::{Digest, canonical_digest};
 use study_spec::{InputBinding, PlannedNode, Study};
-use study_stage::StudyInfo;
+use study_stage::{Determinism, StudyInfo};
 use study_store::OutputRecord;
 
 /// Raised when the form of the document changes; nothing is cached then.
@@ -27,12 +27,14 @@ pub(crate) struct KeyMaker<'a> {
     study: &'a Study,
     /// For kinds that see the study: made once, because it covers the parameters of all nodes.
     info: Option<Value>,
+    /// For kinds that measure.
+    host: Option<&'a str>,
 }
 
 impl<'a> KeyMaker<'a> {
-    pub fn new(study: &'a Study) -> Self {
+    pub fn new(study: &'a Study, host: Option<&'a str>) -> Self {
         let sees = study.nodes.iter().any(|node| node.kind.sees_study());
-        Self { study, info: sees.then(|| info_document(&study.info)) }
+        Self { study, info: sees.then(|| info_document(&study.info)), host }
     }
 
     /// The document of a node, given the identity of each input's content (`None`: still to be made).
@@ -55,6 +57,9 @@ impl<'a> KeyMaker<'a> {
         document.insert("files".to_owned(), files.into());
         if node.kind.uses_seed() {
             document.insert("seed".to_owned(), self.study.seed.into());
+        }
+        if let (Determinism::Sampled, Some(host)) = (node.kind.determinism(&*node.params), self.host) {
+            document.insert("environment".to_owned(), json!({ "host": host }));
         }
         if let (true, Some(info)) = (node.kind.sees_study(), &self.info) {
             document.insert("study".to_owned(), info.clone());

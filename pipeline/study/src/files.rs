@@ -24,6 +24,9 @@ impl FileSource for StudyFolder {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         fs::read(self.0.join(path))
     }
+    fn host(&self) -> String {
+        crate::host::fingerprint()
+    }
 }
 
 /// The bytes of a study file, or what is wrong with it.

@@ -11,6 +11,7 @@ mod document;
 mod drawing;
 mod exit;
 mod files;
+mod host;
 mod load;
 mod progress;
 mod publish;
@@ -24,7 +25,16 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = args::Cli::parse();
+    // Before anything else: emulation starts this program again, as a probe or as a worker inside a user namespace, which only a
+    // process with one thread can enter.
+    let arguments = match study_shaper::early_main(std::env::args_os()) {
+        study_shaper::Early::Exit(code) => return code,
+        study_shaper::Early::Continue(arguments) => arguments,
+    };
+    if let Some(code) = study_trial::worker_main(&arguments) {
+        return code;
+    }
+    let cli = args::Cli::parse_from(arguments);
     let terminal = terminal::Terminal::detect(cli.color);
     match commands::execute(&cli, &terminal) {
         Ok(exit) => exit.into(),

@@ -4,7 +4,8 @@ stage_kinds! {
     catalog::Catalog => CATALOG ["study-cdn", "study-import", "study-units", "study-ident", "study-table"];
     routing::Routing => ROUTING ["study-cdn", "study-import", "study-link", "study-units", "study-ident", "study-table"];
     simulate::Simulate => SIMULATE [
-        "study-sim", "study-transport", "study-link", "study-cdn", "study-units", "study-ident", "study-table"
+        "study-sim", "study-trial", "study-stacks", "study-shaper", "study-transport", "study-link", "study-cdn", "study-units",
+        "study-ident", "study-table"
     ];
     explain::Explain => EXPLAIN [
         "simulate", "study-sim", "study-transport", "study-link", "study-cdn", "study-units", "study-ident", "study-stats", "study-table"

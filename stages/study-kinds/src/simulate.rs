@@ -1,16 +1,18 @@
-//! `simulate`: every viewer, every packet (`mode: modeled`).
+//! `simulate`: every viewer, every packet: in a simulation (`mode: modeled`) or real (`mode: emulated`).
 //!
 //! Takes `titles`, `rungs`, `segment_sizes`, `clients`, `edges`; gives `segments`, `sessions`, `trials`, `links`,
-//! `validity`. Runs are simulated in parallel; rows are put in the order run, arm, client, segment, so the thread count
-//! never shows. With `decisions: { replay: ARM }` that arm plays closed loop first, in a rehearsal with losses and jitter of
+//! `validity`, and of real packets `checks`, `timing`, `calibration`, with rows in the order run, arm, client, segment. With `decisions: { replay: ARM }` that arm plays closed loop first, in a rehearsal with losses and jitter of
 //! its own, and its rungs, request times and cache outcomes are every arm's schedule. A rehearsal under the losses that the
 //! arms meet later would favour its arm: its decisions fit them (docs/adr/0006).
 //!
 //! Random streams: those of `study-sim`, under `run/<r>`; the rehearsal's links under `run/<r>/rehearsal`.
 
+mod emulated;
+mod evidence;
 mod fairness;
 mod frames;
 mod inputs;
+mod modeled;
 mod params;
 mod presets;
 
@@ -18,14 +20,12 @@ pub(crate) use inputs::World;
 pub use params::{SimulateParams, arm_schema, check_arm};
 pub(crate) use params::{decode, schema};
 
-use frames::{RunOutcome, TrialFrames};
-use rayon::prelude::*;
+use params::Mode;
 use serde_json::Value;
-use std::sync::atomic::{AtomicU64, Ordering};
 use study_cdn::player::Decisions;
 use study_ident::SeedPath;
 use study_sim::{TrialPlan, TrialResult, TrialSpec, run_trial};
-use study_stage::{Inputs, Outputs, StageCx, StageError, StageKind};
+use study_stage::{Determinism, Inputs, Outputs, StageCx, StageError, StageKind};
 use study_tree::{Cx, Node};
 
 /// The kind `simulate`.
@@ -39,7 +39,8 @@ impl StageKind for Simulate {
     const INHERITS: &'static [&'static str] = &["runs"];
     const TAKES: &'static [&'static str] = &["titles", "rungs", "segment_sizes", "clients", "edges"];
     const REQUIRES: &'static [&'static str] = Self::TAKES;
-    const GIVES: &'static [&'static str] = &["segments", "sessions", "trials", "links", "validity"];
+    const GIVES: &'static [&'static str] =
+        &["segments", "sessions", "trials", "links", "validity", "checks", "timing", "calibration"];
     const USES_SEED: bool = true;
 
     fn decode(&self, node: &Node, cx: &mut Cx<'_>) -> Option<SimulateParams> {
@@ -52,35 +53,20 @@ impl StageKind for Simulate {
         crate::fingerprint::SIMULATE
     }
 
+    fn determinism(&self, params: &SimulateParams) -> Determinism {
+        match params.mode {
+            Mode::Modeled => Determinism::Exact,
+            Mode::Emulated(_) => Determinism::Sampled,
+        }
+    }
+
     fn run(&self, params: &SimulateParams, cx: &StageCx<'_>, inputs: &Inputs) -> Result<Outputs, StageError> {
         let world = World::read(params, inputs)?;
-        let done = AtomicU64::new(0);
-        let runs: Vec<RunOutcome> = (0..params.runs)
-            .into_par_iter()
-            .map(|run| {
-                cx.check_cancelled()?;
-                let outcome = simulate_run(params, cx, &world, run)?;
-                (cx.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, params.runs);
-                Ok(outcome)
-            })
-            .collect::<Result<_, StageError>>()?;
-        let mut frames = TrialFrames::new();
-        for (run, outcomes) in runs.iter().enumerate() {
-            for (arm, result) in params.arms.iter().zip(outcomes) {
-                frames.add(run as u64, arm, &world, result);
-            }
+        match &params.mode {
+            Mode::Modeled => modeled::run(params, cx, &world),
+            Mode::Emulated(emulation) => emulated::run(params, emulation, cx, &world),
         }
-        let mut outputs = frames.finish();
-        outputs.frames.insert("validity".to_owned(), fairness::validity(params, &world, &runs));
-        Ok(outputs)
     }
-}
-
-/// All arms of one run.
-fn simulate_run(params: &SimulateParams, cx: &StageCx<'_>, world: &World, run: u64) -> Result<RunOutcome, StageError> {
-    let plan = rehearse(params, cx, world, run)?;
-    let seed = cx.seed.indexed("run", run);
-    (0..params.arms.len()).map(|arm| trial(params, cx, world, (run, arm), seed, plan.as_ref())).collect()
 }
 
 /// The schedule that the arms of a run follow, played by the leader in a rehearsal; nothing where each decides by itself.

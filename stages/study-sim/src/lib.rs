@@ -27,5 +27,5 @@ pub use session::{SegmentResult, SessionResult};
 pub use shared::{FlowLoad, FlowPackets, FlowResult, FlowSpec, SharedResult, SharedSpec, jain_index, run_shared};
 pub use trial::{
     ArmSpec, Blend, Resumption, SessionPlan, TrialCounters, TrialLinks, TrialPlan, TrialResult, TrialSpec, Viewer,
-    run_trial,
+    run_trial, session_of, title_of,
 };

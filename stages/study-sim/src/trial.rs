@@ -273,10 +273,28 @@ fn open_edge(spec: &TrialSpec<'_>, edge: &EdgeSpec) -> Edge {
     Edge::new(&spec.arm.cache, OriginPool::new(config, edge.origin_link.clone(), seed))
 }
 
+/// The title that a viewer watches; `run` is the seed of its run. The same in every arm and mode.
+#[must_use]
+pub fn title_of(run: SeedPath, client: u64, popularity: &TitleSampler) -> usize {
+    popularity.title(run.indexed("viewer", client).stream("title").uniform())
+}
+
+/// The TLS session state of a viewer's connection; `run` is the seed of its run.
+#[must_use]
+pub fn session_of(run: SeedPath, client: u64, tickets: Resumption, rejected: Probability) -> SessionState {
+    let seed = run.indexed("viewer", client);
+    let ticket = seed.stream("session").happens(tickets.resumed.get());
+    match (ticket, tickets.early_data) {
+        (false, _) => SessionState::Cold,
+        (true, false) => SessionState::Resumed,
+        (true, true) if seed.stream("early_data").happens(rejected.get()) => SessionState::ZeroRttRejected,
+        (true, true) => SessionState::ZeroRtt,
+    }
+}
+
 fn open_session(spec: &TrialSpec<'_>, index: usize) -> Result<Session, PlayerError> {
     let (viewer, arm) = (spec.viewers[index], spec.arm);
-    let seed = spec.seed.indexed("viewer", viewer.client);
-    let title = spec.popularity.title(seed.stream("title").uniform());
+    let title = title_of(spec.seed, viewer.client, spec.popularity);
     let content = Arc::clone(&spec.titles[title]);
     let player = match (spec.replay, &arm.player.decisions) {
         (Some(plan), _) => {
@@ -289,15 +307,7 @@ fn open_session(spec: &TrialSpec<'_>, index: usize) -> Result<Session, PlayerErr
             Player::closed_loop(&arm.player, Arc::clone(&content), viewer.arrival)
         }
     };
-    let ticket = seed.stream("session").happens(arm.resumption.resumed.get());
-    let state = match (ticket, arm.resumption.early_data) {
-        (false, _) => SessionState::Cold,
-        (true, false) => SessionState::Resumed,
-        (true, true) if seed.stream("early_data").happens(arm.transport.early_data_rejected.get()) => {
-            SessionState::ZeroRttRejected
-        }
-        (true, true) => SessionState::ZeroRtt,
-    };
+    let state = session_of(spec.seed, viewer.client, arm.resumption, arm.transport.early_data_rejected);
     let config = arm.connection(state);
     let path = LinkPath::new(&spec.edges[viewer.edge].client_link, spec.luck.indexed("viewer", viewer.client));
     let connection = Pool::open(config, path, viewer.arrival).labelled(&format!("viewer {}", viewer.client));

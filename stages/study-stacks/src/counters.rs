@@ -34,6 +34,14 @@ impl Counters {
             Self::Quic(quic) => quic.lost_packets,
         }
     }
+    /// Bytes of those packets; `None` where the kernel does not count them (before 4.19).
+    #[must_use]
+    pub const fn bytes_lost(&self) -> Option<u64> {
+        match self {
+            Self::Tcp(tcp) => tcp.bytes_retrans,
+            Self::Quic(quic) => Some(quic.lost_bytes),
+        }
+    }
     /// Smoothed round-trip time in microseconds.
     #[must_use]
     pub const fn rtt_us(&self) -> u64 {

@@ -56,6 +56,13 @@ impl StageCx<'_> {
 pub enum StageError {
     /// The run was interrupted.
     Cancelled,
+    /// This machine lacks something that the study asks for.
+    Environment {
+        /// What: lower case, values in backticks.
+        message: String,
+        /// What to do.
+        help: Option<String>,
+    },
     /// It cannot be done with these inputs.
     Failed {
         /// What went wrong: lower case, values in backticks.
@@ -80,7 +87,7 @@ impl fmt::Display for StageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cancelled => f.write_str("interrupted"),
-            Self::Failed { message, .. } => f.write_str(message),
+            Self::Environment { message, .. } | Self::Failed { message, .. } => f.write_str(message),
         }
     }
 }

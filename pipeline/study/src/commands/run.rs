@@ -139,7 +139,8 @@ impl Session<'_> {
     pub fn tell(&self, done: &Done, answer: bool) -> Result<(), Failure> {
         for node in &done.report.nodes {
             if let Some(error) = &node.error {
-                let failure = Failure::new(Exit::Stage, format!("`{}`: {}", node.id, error.message));
+                let exit = if error.environment { Exit::Environment } else { Exit::Stage };
+                let failure = Failure::new(exit, format!("`{}`: {}", node.id, error.message));
                 self.terminal.failure(&failure.maybe_help(error.help.clone()));
             }
         }
@@ -236,7 +237,9 @@ impl Done {
             };
         }
         if self.report.count(State::Failed) > 0 {
-            return Exit::Stage;
+            // A stage that is wrong outweighs a machine that lacks something.
+            let lacking = self.report.nodes.iter().filter_map(|node| node.error.as_ref()).all(|e| e.environment);
+            return if lacking { Exit::Environment } else { Exit::Stage };
         }
         let verdict = self.results.as_ref().map_or(Exit::Ok, |r| r.verdict.exit(&session.opened.study.variant, strict));
         if verdict == Exit::Ok && strict && session.opened.warned { Exit::Unproven } else { verdict }

@@ -53,7 +53,8 @@ const fn session_value(name: &'static str, column: &'static str) -> Metric {
 pub(crate) const SEGMENT_METRICS: [Metric; 3] = [
     segment_time("ttlb_ms", "ttlb_us"),
     segment_time("ttfb_ms", "ttfb_us"),
-    segment_time("hol_wait_ms", "hol_wait_us"),
+    // Real stacks do not say for what their bytes waited.
+    Metric { absent: Absent::Nothing, ..segment_time("hol_wait_ms", "hol_wait_us") },
 ];
 
 /// Metrics with one observation per session.

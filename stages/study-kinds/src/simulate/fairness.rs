@@ -1,6 +1,5 @@
-//! The validity record of a modeled comparison: is it fair, and did it run as designed?
+//! The validity record of a comparison: is it fair, and did it run as designed?
 
-use super::frames::RunOutcome;
 use super::inputs::World;
 use super::params::{Arm, Compare, SimulateParams};
 use serde_json::Value;
@@ -21,10 +20,26 @@ impl Rows {
             Cell::Str(message),
         ]);
     }
+    fn extra(&mut self, row: &ExtraRow) {
+        let arm = row.arm.as_deref().map_or(Cell::Null, Cell::Str);
+        let texts = [&row.measured, &row.expected, &row.unit, &row.message].map(|text| Cell::Str(text));
+        self.0.row(&[&[Cell::Str(&row.check), Cell::Str(row.status), arm][..], &texts].concat());
+    }
 }
 
-/// The frame `validity`.
-pub fn validity(params: &SimulateParams, world: &World, runs: &[RunOutcome]) -> Table {
+/// A row besides those that both modes have.
+pub struct ExtraRow {
+    pub check: String,
+    pub status: &'static str,
+    pub arm: Option<String>,
+    pub measured: String,
+    pub expected: String,
+    pub unit: String,
+    pub message: String,
+}
+
+/// The frame `validity`. `sessions` holds for each arm how many sessions were complete, of how many.
+pub fn validity(params: &SimulateParams, world: &World, sessions: &[(usize, usize)], extra: &[ExtraRow]) -> Table {
     let text = |name: &str, meaning: &str| Field::new(name, ColumnType::Str, "", meaning);
     let mut rows = Rows(TableBuilder::new(vec![
         text("check", "name of the check"),
@@ -36,10 +51,13 @@ pub fn validity(params: &SimulateParams, world: &World, runs: &[RunOutcome]) -> 
         text("message", "in words"),
     ]));
     equality(params, &mut rows);
-    for arm in 0..params.arms.len() {
-        completion(&params.arms[arm], runs.iter().map(|run| &run[arm]), &mut rows);
+    for (arm, (complete, all)) in params.arms.iter().zip(sessions) {
+        completion(arm, *complete, *all, &mut rows);
     }
     edges_in_use(world, &mut rows);
+    for row in extra {
+        rows.extra(row);
+    }
     rows.0.finish()
 }
 
@@ -84,12 +102,7 @@ fn compare(path: &str, a: &Value, b: &Value, out: &mut Vec<(String, String, Stri
     }
 }
 
-fn completion<'a>(arm: &Arm, trials: impl Iterator<Item = &'a study_sim::TrialResult>, rows: &mut Rows) {
-    let (mut all, mut complete) = (0usize, 0usize);
-    for session in trials.flat_map(|t| &t.sessions) {
-        all += 1;
-        complete += usize::from(session.summary.completed);
-    }
+fn completion(arm: &Arm, complete: usize, all: usize, rows: &mut Rows) {
     let status = if complete == all { "pass" } else { "warn" };
     let message = format!("{complete} of {all} sessions of {} ended before the viewer left", arm.name);
     rows.add("sessions-complete", status, Some(&arm.name), (&complete.to_string(), &all.to_string()), &message);

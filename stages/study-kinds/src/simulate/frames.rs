@@ -1,15 +1,95 @@
-//! The frames that a simulation writes.
+//! The frames that a simulation writes, whether its packets are modeled or real.
 
 use super::inputs::World;
 use super::params::Arm;
-use study_sim::{CacheOutcome, SegmentResult, SessionResult, TrialResult};
 use study_stage::Outputs;
 use study_table::{Cell, ColumnType, Field, TableBuilder};
 use study_transport::Parts;
-use study_units::{SimDuration, SimTime};
+use study_units::SimDuration;
 
-/// The arms of one run.
-pub type RunOutcome = Vec<TrialResult>;
+/// One session, as far as its mode knows it. Times in microseconds.
+pub struct SessionRow<'a> {
+    /// Position among the run's viewers.
+    pub viewer: usize,
+    pub title: usize,
+    pub resumption: &'a str,
+    pub handshake: Option<u64>,
+    pub startup: Option<u64>,
+    pub stall_count: u32,
+    pub stall: u64,
+    pub played: u64,
+    pub stall_ratio: f64,
+    pub mean_bitrate_kbit_s: Option<f64>,
+    pub switches: u32,
+    pub segments: usize,
+    pub bytes: u64,
+    pub packets_sent: Option<u64>,
+    pub packets_lost: Option<u64>,
+    pub retransmitted_bytes: Option<u64>,
+    /// Mean, median and 95th percentile.
+    pub rtt: [Option<u64>; 3],
+    pub completed: bool,
+    /// Transfers that ended, and of these the cache's hits.
+    pub arrived: (usize, usize),
+}
+
+/// One segment, as far as its mode knows it. Times in microseconds.
+pub struct SegmentRow<'a> {
+    pub segment: usize,
+    pub rung: usize,
+    pub bytes: u64,
+    pub cache: &'a str,
+    pub requested: u64,
+    pub ttfb: Option<u64>,
+    pub ttlb: Option<u64>,
+    pub hol_wait: Option<u64>,
+    pub lost_packets: Option<u64>,
+    pub retransmitted_bytes: Option<u64>,
+    /// When it was asked for, and right after it had come.
+    pub buffer: (u64, u64),
+    pub stall: u64,
+    pub parts: Option<Parts>,
+}
+
+/// Totals of a trial, in the order of the columns after the keys.
+pub struct TrialRow {
+    pub viewers: usize,
+    pub origin_fetches: u64,
+    pub hits: u64,
+    pub misses: u64,
+    pub coalesced: u64,
+    pub events: u64,
+    pub packets: u64,
+}
+
+/// Last miles of one edge in one direction.
+#[derive(Default)]
+pub struct LinkRow {
+    pub packets: u64,
+    pub lost_random: u64,
+    pub lost_queue: u64,
+    pub lost_policer: u64,
+    pub lost_outage: u64,
+    pub repaired: u64,
+    pub bytes: u64,
+    pub busy_ms: Option<f64>,
+    /// Sum of the sessions' lengths.
+    pub lifetime_s: f64,
+}
+
+/// The key columns of one arm of one run.
+#[derive(Clone, Copy)]
+pub struct TrialKeys<'a> {
+    pub run: u64,
+    pub arm: &'a Arm,
+}
+
+impl TrialKeys<'_> {
+    fn cells(&self) -> [Cell<'_>; 4] {
+        let arm = self.arm;
+        [int(self.run), Cell::Str(&arm.name), Cell::Str(arm.protocol.name()), Cell::Str(arm.congestion_control.name())]
+    }
+}
 
 /// Collects rows trial by trial.
 pub struct TrialFrames {
@@ -21,17 +101,14 @@ pub struct TrialFrames {
     packets: u64,
 }
 
-const fn us(duration: SimDuration) -> Cell<'static> {
-    Cell::Int(duration.as_micros() as i64)
-}
-const fn ms(duration: SimDuration) -> Cell<'static> {
-    Cell::Int((duration.as_nanos() / 1_000_000) as i64)
-}
 const fn int(value: u64) -> Cell<'static> {
     Cell::Int(value as i64)
 }
-fn maybe_us(duration: Option<SimDuration>) -> Cell<'static> {
-    duration.map_or(Cell::Null, us)
+const fn ms(micros: u64) -> Cell<'static> {
+    Cell::Int((micros / 1_000) as i64)
+}
+fn maybe(value: Option<u64>) -> Cell<'static> {
+    value.map_or(Cell::Null, int)
 }
 
 fn fields(rows: &[(&str, ColumnType, &str, &str)]) -> Vec<Field> {
@@ -59,133 +136,103 @@ impl TrialFrames {
         }
     }
 
-    /// Adds one arm of one run.
-    pub fn add(&mut self, run: u64, arm: &Arm, world: &World, trial: &TrialResult) {
-        let keys =
-            [int(run), Cell::Str(&arm.name), Cell::Str(arm.protocol.name()), Cell::Str(arm.congestion_control.name())];
-        for session in &trial.sessions {
-            self.add_session(&keys, run, world, session);
-        }
-        let c = &trial.counters;
-        self.events += c.events;
-        self.packets += c.packets;
-        let totals =
-            [trial.sessions.len() as u64, c.origin_fetches, c.hits, c.misses, c.coalesced, c.events, c.packets];
-        let row: Vec<Cell<'_>> = keys.iter().copied().chain(totals.map(int)).collect();
+    /// Adds the totals of a trial.
+    pub fn add_trial(&mut self, keys: TrialKeys<'_>, t: &TrialRow) {
+        self.events += t.events;
+        self.packets += t.packets;
+        let totals = [t.viewers as u64, t.origin_fetches, t.hits, t.misses, t.coalesced, t.events, t.packets];
+        let row: Vec<Cell<'_>> = keys.cells().into_iter().chain(totals.map(int)).collect();
         self.trials.row(&row);
-        self.add_links(&keys, world, trial);
     }
 
-    fn add_session(&mut self, keys: &[Cell<'_>; 4], run: u64, world: &World, session: &SessionResult) {
-        let viewer = world.viewers[run as usize][session.viewer];
-        let edge = world.edges[viewer.edge].name.as_str();
-        let [_, arm, ..] = keys;
-        let name = format!("{run}/{}/{arm}", viewer.client);
-        for segment in &session.segments {
-            self.add_segment(keys, &name, viewer.client, edge, session.title, world, segment);
-        }
-        let (s, stats) = (&session.summary, &session.stats);
-        let arrived = session.segments.len();
-        let hits = session.segments.iter().filter(|x| x.outcome == CacheOutcome::Hit).count();
+    /// Adds a session.
+    pub fn add_session(&mut self, keys: TrialKeys<'_>, world: &World, s: &SessionRow<'_>) {
+        let viewer = world.viewers[keys.run as usize][s.viewer];
+        let (arrived, hits) = s.arrived;
         let ratio = |n: usize| if arrived == 0 { Cell::Null } else { Cell::Float(n as f64 / arrived as f64) };
-        let quantile = |q| stats.rtt.quantile_us(q).map_or(Cell::Null, int);
-        self.sessions.row(&[
-            keys[0],
-            keys[1],
-            keys[2],
-            keys[3],
+        let mut row = keys.cells().to_vec();
+        row.extend([
             int(viewer.client),
-            Cell::Str(&world.geos[run as usize][session.viewer]),
-            Cell::Str(edge),
-            int(session.title as u64),
-            Cell::Str(session.state.name()),
-            us(viewer.arrival.since(SimTime::ZERO)),
-            maybe_us(session.handshake),
-            maybe_us(s.startup),
+            Cell::Str(&world.geos[keys.run as usize][s.viewer]),
+            Cell::Str(&world.edges[viewer.edge].name),
+            int(s.title as u64),
+            Cell::Str(s.resumption),
+            int(viewer.arrival.since(study_units::SimTime::ZERO).as_micros()),
+            maybe(s.handshake),
+            maybe(s.startup),
             int(u64::from(s.stall_count)),
-            us(s.stall),
+            int(s.stall),
             ms(s.played),
             // A session that never played has no share of stalls; 0 would reward an arm that delivers nothing.
-            s.startup.map_or(Cell::Null, |_| Cell::Float(s.stall_ratio())),
+            s.startup.map_or(Cell::Null, |_| Cell::Float(s.stall_ratio)),
             s.mean_bitrate_kbit_s.map_or(Cell::Null, Cell::Float),
             int(u64::from(s.switches)),
             ratio(hits),
             int(s.segments as u64),
             int(s.bytes),
-            int(stats.packets_sent),
-            int(stats.packets_lost),
-            int(stats.retransmitted),
-            maybe_us(stats.rtt.mean()),
-            quantile(0.5),
-            quantile(0.95),
-            Cell::Bool(s.completed),
+            maybe(s.packets_sent),
+            maybe(s.packets_lost),
+            maybe(s.retransmitted_bytes),
         ]);
+        row.extend(s.rtt.map(maybe));
+        row.push(Cell::Bool(s.completed));
+        self.sessions.row(&row);
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the keys of a row")]
-    fn add_segment(
-        &mut self,
-        keys: &[Cell<'_>; 4],
-        session: &str,
-        client: u64,
-        edge: &str,
-        title: usize,
-        world: &World,
-        s: &SegmentResult,
-    ) {
-        let t = &s.transport;
-        let mut row = vec![
-            keys[0],
-            keys[1],
-            keys[2],
-            keys[3],
-            int(client),
-            Cell::Str(edge),
-            Cell::Str(session),
-            int(title as u64),
+    /// Adds a segment of a session.
+    pub fn add_segment(&mut self, keys: TrialKeys<'_>, world: &World, session: &SessionRow<'_>, s: &SegmentRow<'_>) {
+        let viewer = world.viewers[keys.run as usize][session.viewer];
+        let name = format!("{}/{}/{}", keys.run, viewer.client, keys.arm.name);
+        let mut row = keys.cells().to_vec();
+        row.extend([
+            int(viewer.client),
+            Cell::Str(&world.edges[viewer.edge].name),
+            Cell::Str(&name),
+            int(session.title as u64),
             int(s.segment as u64),
             int(s.rung as u64),
-            int(u64::from(world.titles[title].rungs_kbit_s()[s.rung])),
+            int(u64::from(world.titles[session.title].rungs_kbit_s()[s.rung])),
             int(s.bytes),
-            Cell::Str(s.outcome.name()),
-            us(t.requested.since(SimTime::ZERO)),
-            us(t.first_byte.since(t.requested)),
-            us(t.completed.since(t.requested)),
-            us(t.hol_wait),
-            int(u64::from(t.lost_packets)),
-            int(t.retransmitted),
+            Cell::Str(s.cache),
+            int(s.requested),
+            maybe(s.ttfb),
+            maybe(s.ttlb),
+            maybe(s.hol_wait),
+            maybe(s.lost_packets),
+            maybe(s.retransmitted_bytes),
             ms(s.buffer.0),
             ms(s.buffer.1),
-            us(s.stall),
-        ];
-        row.extend(t.parts.iter().map(|(_, spent)| us(spent)));
+            int(s.stall),
+        ]);
+        match &s.parts {
+            Some(parts) => row.extend(parts.iter().map(|(_, spent): (_, SimDuration)| int(spent.as_micros()))),
+            None => row.extend(Parts::NAMES.iter().map(|_| Cell::Null)),
+        }
         self.segments.row(&row);
     }
 
-    fn add_links(&mut self, keys: &[Cell<'_>; 4], world: &World, trial: &TrialResult) {
-        for (edge, links) in world.edges.iter().zip(&trial.links) {
-            for (direction, t) in [("down", links.down), ("up", links.up)] {
-                let lost = t.lost();
-                let per = |n: f64| if n > 0.0 { Cell::Float(lost as f64 / n) } else { Cell::Null };
-                self.links.row(&[
-                    keys[0],
-                    keys[1],
-                    Cell::Str(&edge.name),
-                    Cell::Str(direction),
-                    int(t.packets),
-                    int(t.lost_random),
-                    int(t.lost_queue),
-                    int(t.lost_policer),
-                    int(t.lost_outage),
-                    int(t.repaired),
-                    int(t.bytes),
-                    Cell::Float(t.busy.as_millis_f64()),
-                    per(t.packets as f64),
-                    per(t.bytes as f64 / 1e6),
-                    per(t.lifetime.as_secs_f64()),
-                ]);
-            }
-        }
+    /// Adds the last miles of an edge.
+    pub fn add_link(&mut self, keys: TrialKeys<'_>, edge: &str, direction: &str, t: &LinkRow) {
+        let lost = t.lost_random + t.lost_queue + t.lost_policer + t.lost_outage;
+        let per = |n: f64| if n > 0.0 { Cell::Float(lost as f64 / n) } else { Cell::Null };
+        let [run, arm, ..] = keys.cells();
+        self.links.row(&[
+            run,
+            arm,
+            Cell::Str(edge),
+            Cell::Str(direction),
+            int(t.packets),
+            int(t.lost_random),
+            int(t.lost_queue),
+            int(t.lost_policer),
+            int(t.lost_outage),
+            int(t.repaired),
+            int(t.bytes),
+            t.busy_ms.map_or(Cell::Null, Cell::Float),
+            per(t.packets as f64),
+            per(t.bytes as f64 / 1e6),
+            per(t.lifetime_s),
+        ]);
     }
 
     /// The frames and the counters of the work.
@@ -220,7 +267,7 @@ const SEGMENTS: &[(&str, ColumnType, &str, &str)] = &[
     ("cache", Str, "", "hit, miss or coalesced at the edge"),
     ("requested_us", Int, "us", "when the player asked, since the start of the run"),
     ("ttfb_us", Int, "us", "from the request to the first byte of the response"),
-    ("ttlb_us", Int, "us", "from the request to the last byte: segment delivery time"),
+    ("ttlb_us", Int, "us", "from the request to the last byte: segment delivery time; null when it never came"),
     (
         "hol_wait_us",
         Int,

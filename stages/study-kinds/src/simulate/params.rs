@@ -7,14 +7,24 @@ use study_cdn::cache::CacheParams;
 use study_cdn::player::{Decisions, PlayerParams};
 use study_sim::{ArmSpec, Resumption};
 use study_transport::{CongestionControl, Profile, Protocol, Scheduler, TransportParams};
-use study_tree::{Cx, Decode, Diagnostic, MapReader, Node, choices, defaults, did_you_mean, merge, params, split_keys};
+use study_tree::{
+    Cx, Decode, Diagnostic, MapReader, Node, choices, defaults, did_you_mean, merge, params, split_keys, variants,
+};
+use study_trial::EmulationParams;
 use study_units::{Probability, SimDuration};
 
-choices! {
+variants! {
     /// Where the packets are.
     pub enum Mode {
-        /// In a simulation.
-        Modeled = "modeled",
+        unit {
+            /// In a simulation.
+            Modeled = "modeled"
+        }
+        defaulted {
+            /// Between real stacks, on links that this machine emulates.
+            Emulated(EmulationParams) = "emulated"
+        }
+        data {}
     }
 }
 

@@ -1,0 +1,237 @@
+//! The frames by which an emulated comparison proves itself: every check, every signal of timing, every calibration of each
+//! trial, and the summary of them in `validity`. They are empty for a modeled one, whose links are exact.
+
+use super::fairness::{self, ExtraRow};
+use super::inputs::World;
+use super::params::SimulateParams;
+use study_stage::Outputs;
+use study_table::{Cell, ColumnType, Field, Table, TableBuilder};
+use study_trial::validity::{Check, Status};
+use study_trial::{BlockRecord, TrialRecord};
+
+use ColumnType::{Float, Int, Str};
+type Columns = &'static [(&'static str, ColumnType, &'static str, &'static str)];
+
+const CHECKS: Columns = &[
+    ("run", Int, "", "independent run, from 0"),
+    ("arm", Str, "", "arm of the comparison; null when the check is about several"),
+    ("check", Str, "", "id of the check"),
+    ("status", Str, "", "pass, warn, fail or unknown"),
+    ("measured", Str, "", "what was found"),
+    ("expected", Str, "", "what should be"),
+    ("unit", Str, "", "unit of the two"),
+    ("message", Str, "", "in words"),
+];
+
+const TIMING: Columns = &[
+    ("run", Int, "", "independent run, from 0"),
+    ("arm", Str, "", "arm of the comparison"),
+    ("position", Int, "", "turn of the trial in its block, from 0"),
+    ("attempts", Int, "", "attempts that the block took"),
+    ("backend", Str, "", "what carried the links"),
+    ("signal", Str, "", "what was looked at; none of it depends on what the sessions measured"),
+    ("subject", Str, "", "whose: a link and direction, a thread, a node, or the machine"),
+    ("measured", Float, "", "what was found, in the unit of the signal: ms or a share"),
+    ("warn_above", Float, "", "above this it is a warning"),
+    ("taint_above", Float, "", "above this times may not be taken at their word"),
+    ("quality", Str, "", "clean, warn or tainted"),
+];
+
+const CALIBRATION: Columns = &[
+    ("run", Int, "", "independent run, from 0"),
+    ("arm", Str, "", "arm of the comparison"),
+    ("link", Str, "", "link that was measured, before its trial"),
+    ("expected_rtt_ms", Float, "ms", "round trip by the link definition"),
+    ("rtt_p50_ms", Float, "ms", "median round trip from the near end"),
+    ("rtt_far_p50_ms", Float, "ms", "median round trip from the far end"),
+    ("rtt_p99_ms", Float, "ms", "99th percentile from the near end"),
+    ("probes", Int, "", "probes of both ends"),
+    ("answered", Int, "", "those that came back"),
+];
+
+fn builder(columns: Columns) -> TableBuilder {
+    TableBuilder::new(
+        columns.iter().map(|(name, column, unit, meaning)| Field::new(name, *column, unit, meaning)).collect(),
+    )
+}
+
+/// The frames of a simulation without real packets.
+pub fn nothing() -> [(String, Table); 3] {
+    [("checks", CHECKS), ("timing", TIMING), ("calibration", CALIBRATION)]
+        .map(|(name, columns)| (name.to_owned(), builder(columns).finish()))
+}
+
+/// Adds `validity`, `checks`, `timing` and `calibration`.
+pub fn add(outputs: &mut Outputs, params: &SimulateParams, world: &World, blocks: &[BlockRecord]) {
+    let measured: Vec<&BlockRecord> = blocks.iter().filter(|block| !block.warm_up).collect();
+    let (mut checks, mut timing, mut calibration) = (builder(CHECKS), builder(TIMING), builder(CALIBRATION));
+    for block in &measured {
+        for trial in &block.trials {
+            let arm = params.arms[trial.arm].name.as_str();
+            let run = Cell::Int(block.run as i64);
+            add_checks(&mut checks, run, &trial.checks);
+            add_timing(&mut timing, [run, Cell::Str(arm)], block, trial);
+            add_calibration(&mut calibration, [run, Cell::Str(arm)], trial);
+        }
+    }
+    let mut sessions = vec![(0, 0); params.arms.len()];
+    for trial in measured.iter().flat_map(|block| &block.trials) {
+        let (complete, all) = &mut sessions[trial.arm];
+        *complete += trial.sessions.iter().filter(|s| s.completed).count();
+        *all += trial.sessions.len();
+    }
+    let mut extra = summary(&measured);
+    extra.extend(quality(params, &measured));
+    extra.extend(warm_ups(blocks));
+    outputs.frames.insert("validity".to_owned(), fairness::validity(params, world, &sessions, &extra));
+    for (name, table) in [("checks", checks), ("timing", timing), ("calibration", calibration)] {
+        outputs.frames.insert(name.to_owned(), table.finish());
+    }
+}
+
+fn add_checks(table: &mut TableBuilder, run: Cell<'_>, checks: &[Check]) {
+    for check in checks {
+        let arm = check.arm.as_deref().map_or(Cell::Null, Cell::Str);
+        table.row(&[
+            run,
+            arm,
+            Cell::Str(&check.id),
+            Cell::Str(check.status.name()),
+            Cell::Str(&check.measured),
+            Cell::Str(&check.expected),
+            Cell::Str(&check.unit),
+            Cell::Str(&check.message),
+        ]);
+    }
+}
+
+fn add_timing(table: &mut TableBuilder, keys: [Cell<'_>; 2], block: &BlockRecord, trial: &TrialRecord) {
+    for signal in &trial.timing.signals {
+        table.row(&[
+            keys[0],
+            keys[1],
+            Cell::Int(trial.position as i64),
+            Cell::Int(i64::from(block.attempts)),
+            Cell::Str(trial.backend.name()),
+            Cell::Str(signal.kind.name()),
+            Cell::Str(&signal.subject),
+            Cell::Float(signal.measured),
+            Cell::Float(signal.warn_above),
+            Cell::Float(signal.taint_above),
+            Cell::Str(signal.quality.name()),
+        ]);
+    }
+}
+
+fn add_calibration(table: &mut TableBuilder, keys: [Cell<'_>; 2], trial: &TrialRecord) {
+    for link in &trial.calibrations {
+        let (near, far) = (&link.from_near, &link.from_far);
+        table.row(&[
+            keys[0],
+            keys[1],
+            Cell::Str(&link.link),
+            Cell::Float(link.expected_rtt_ms),
+            Cell::Float(near.rtt.p50_ms),
+            Cell::Float(far.rtt.p50_ms),
+            Cell::Float(near.rtt.p99_ms),
+            Cell::Int(i64::from(near.sent + far.sent)),
+            Cell::Int(i64::from(near.answered + far.answered)),
+        ]);
+    }
+}
+
+/// One row for each check and arm: the worst that any trial showed, and in how many.
+fn summary(blocks: &[&BlockRecord]) -> Vec<ExtraRow> {
+    let mut groups: Vec<Vec<&Check>> = Vec::new();
+    for check in blocks.iter().flat_map(|block| &block.trials).flat_map(|trial| &trial.checks) {
+        let same = |group: &&mut Vec<&Check>| group[0].id == check.id && group[0].arm == check.arm;
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(check),
+            None => groups.push(vec![check]),
+        }
+    }
+    groups
+        .iter()
+        .filter_map(|group| {
+            let worst = group.iter().max_by_key(|check| check.status)?;
+            let alike = group.iter().filter(|check| check.status == worst.status).count();
+            let message = match worst.status {
+                Status::Pass => worst.message.clone(),
+                _ => format!("{}; in {alike} of {} trials", worst.message, group.len()),
+            };
+            Some(ExtraRow {
+                check: worst.id.clone(),
+                status: worst.status.name(),
+                arm: worst.arm.clone(),
+                measured: worst.measured.clone(),
+                expected: worst.expected.clone(),
+                unit: worst.unit.clone(),
+                message,
+            })
+        })
+        .collect()
+}
+
+/// Most that the shares of tainted trials of two arms may differ (methods: signals that depend on the arm bias it).
+const TAINT_GAP: f64 = 0.02;
+
+/// How good the timing was, by arm, and whether it was equally good.
+fn quality(params: &SimulateParams, blocks: &[&BlockRecord]) -> Vec<ExtraRow> {
+    let mut shares = Vec::new();
+    let mut rows: Vec<ExtraRow> = params
+        .arms
+        .iter()
+        .enumerate()
+        .map(|(arm, of)| {
+            let trials: Vec<&TrialRecord> = blocks.iter().map(|block| &block.trials[arm]).collect();
+            let tainted = trials.iter().filter(|trial| trial.is_tainted()).count();
+            let again: u32 = blocks.iter().map(|block| block.tainted_attempts[arm]).sum();
+            let all = trials.len() + again as usize;
+            let share = (tainted + again as usize) as f64 / all.max(1) as f64;
+            shares.push(share);
+            let worst = trials.iter().flat_map(|trial| trial.timing.complaints().first().copied().cloned()).next();
+            let reason = worst.map_or(String::new(), |s| {
+                format!("; first: {} of {} was {:.3}", s.kind.name(), s.subject, s.measured)
+            });
+            ExtraRow {
+                check: "timing-quality".to_owned(),
+                status: if tainted == 0 { "pass" } else { "warn" },
+                arm: Some(of.name.clone()),
+                measured: tainted.to_string(),
+                expected: "0".to_owned(),
+                unit: "trials".to_owned(),
+                message: format!(
+                    "{tainted} of {} trials that were kept are tainted; {again} attempts were run again{reason}",
+                    trials.len()
+                ),
+            }
+        })
+        .collect();
+    let gap = shares.iter().copied().fold(0.0, f64::max) - shares.iter().copied().fold(1.0, f64::min);
+    if shares.len() > 1 {
+        rows.push(ExtraRow {
+            check: "taint-balance".to_owned(),
+            status: if gap > TAINT_GAP { "fail" } else { "pass" },
+            arm: None,
+            measured: format!("{:.1}", 100.0 * gap),
+            expected: format!("<= {:.0}", 100.0 * TAINT_GAP),
+            unit: "points".to_owned(),
+            message: "difference between the arms in the share of tainted attempts".to_owned(),
+        });
+    }
+    rows
+}
+
+/// Declared warm-ups were carried out and are in no result.
+fn warm_ups(blocks: &[BlockRecord]) -> Option<ExtraRow> {
+    let count = blocks.iter().filter(|block| block.warm_up).map(|block| block.trials.len()).sum::<usize>();
+    (count > 0).then(|| ExtraRow {
+        check: "warm-ups".to_owned(),
+        status: "pass",
+        arm: None,
+        measured: count.to_string(),
+        expected: count.to_string(),
+        unit: "trials".to_owned(),
+        message: format!("{count} trials only warmed the machine up and are in no frame"),
+    })
+}
