@@ -5,10 +5,10 @@ mod tcp;
 
 pub use tcp::TcpCounters;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Counters of one end of one connection.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counters {
     /// The kernel's, from `TCP_INFO`.
@@ -53,7 +53,7 @@ impl Counters {
 }
 
 /// Counters of a QUIC connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct QuicCounters {
     /// Smoothed round-trip time in microseconds.
     pub rtt_us: u64,

@@ -13,7 +13,7 @@ use crate::readback::{End, Evidence, Readback, Verdict};
 use crate::settings::StackSettings;
 use crate::sink::Sink;
 use crate::tls::{HandshakeReport, Memory, Tickets};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -38,7 +38,7 @@ impl std::fmt::Debug for Client {
 }
 
 /// When a connection became ready.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HandshakeTimes {
     /// When the first packet was about to be sent, in nanoseconds of the monotonic clock.
     pub started_ns: u64,

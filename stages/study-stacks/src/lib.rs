@@ -46,6 +46,7 @@ mod sink;
 mod stacks;
 mod sys;
 mod tls;
+mod versions;
 
 pub use counters::Counters;
 pub use credentials::{Credentials, Trust};

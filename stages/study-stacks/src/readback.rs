@@ -1,6 +1,7 @@
 //! What was asked of a stack beside what it has: one row per setting and end of a connection.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt::Display;
 use study_tree::choices;
 
@@ -43,18 +44,18 @@ choices! {
 }
 
 /// One setting of one end of one connection.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Readback {
     /// Whose setting.
     pub end: End,
     /// Its name, stable.
-    pub setting: &'static str,
+    pub setting: Cow<'static, str>,
     /// What was asked for; `default` when the stack was left as it comes.
     pub asked: String,
     /// What it is.
     pub got: String,
     /// Unit of both, empty for names.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
     /// How it is known.
     pub evidence: Evidence,
     /// Whether they agree.
@@ -69,7 +70,7 @@ impl Readback {
     pub(crate) fn equal(end: End, setting: &'static str, asked: impl Display, got: impl Display, by: Evidence) -> Self {
         let (asked, got) = (asked.to_string(), got.to_string());
         let verdict = if asked == got { Verdict::Same } else { Verdict::Differs };
-        Self { end, setting, asked, got, unit: "", evidence: by, verdict }
+        Self { end, setting: setting.into(), asked, got, unit: "".into(), evidence: by, verdict }
     }
     /// Both must be equal, unless nothing was asked for.
     pub(crate) fn number(end: End, setting: &'static str, asked: Option<u64>, got: u64, by: Evidence) -> Self {
@@ -89,13 +90,14 @@ impl Readback {
     /// Nothing was asked for.
     pub(crate) fn record(end: End, setting: &'static str, got: impl Display, by: Evidence) -> Self {
         let got = got.to_string();
-        Self { end, setting, asked: DEFAULT.to_owned(), got, unit: "", evidence: by, verdict: Verdict::Record }
+        let (asked, verdict) = (DEFAULT.to_owned(), Verdict::Record);
+        Self { end, setting: setting.into(), asked, got, unit: "".into(), evidence: by, verdict }
     }
     /// The stack does not say.
     pub(crate) fn told(end: End, setting: &'static str, asked: impl Display) -> Self {
         let asked = asked.to_string();
-        let evidence = Evidence::Configuration;
-        Self { end, setting, got: asked.clone(), asked, unit: "", evidence, verdict: Verdict::Unknown }
+        let (evidence, verdict) = (Evidence::Configuration, Verdict::Unknown);
+        Self { end, setting: setting.into(), got: asked.clone(), asked, unit: "".into(), evidence, verdict }
     }
     /// The stack has no such setting.
     pub(crate) fn absent(end: End, setting: &'static str, asked: impl Display) -> Self {
@@ -103,7 +105,7 @@ impl Readback {
     }
     /// The same row with a unit.
     pub(crate) fn unit(mut self, unit: &'static str) -> Self {
-        self.unit = unit;
+        self.unit = unit.into();
         self
     }
 }
@@ -136,6 +138,6 @@ mod tests {
             Readback::equal(End::Client, "b", "cubic", "bbr", Evidence::Kernel),
             Readback::told(End::Client, "c", 3),
         ];
-        assert_eq!(mismatches(&rows).map(|row| row.setting).collect::<Vec<_>>(), ["b"]);
+        assert_eq!(mismatches(&rows).map(|row| &*row.setting).collect::<Vec<_>>(), ["b"]);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::StackError;
 use crate::stacks::StackChoice;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use study_transport::{CongestionControl, Limit, Scheduler, SessionState, TransportParams};
 use study_tree::{Cx, Decode, Node, Sections, Span};
@@ -15,7 +16,8 @@ const LEAST_WINDOW: u64 = 65_535;
 const MOST_WINDOW: u64 = (1 << 31) - 1;
 
 /// Size of full QUIC packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Datagram {
     /// Fixed UDP payload in bytes, 1,200 to 1,472: no probes.
     Fixed(u16),
@@ -24,7 +26,7 @@ pub enum Datagram {
 }
 
 /// Settings of one end of a connection.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackSettings {
     /// Which implementation.
     pub stack: StackChoice,

@@ -6,6 +6,7 @@ use crate::link::Dial;
 use crate::server::{Accepting, Listener};
 use crate::settings::StackSettings;
 use crate::tls::Memory;
+use crate::versions::versions;
 use crate::{h2_hyper, h3_quinn};
 use std::sync::Arc;
 use study_transport::{CongestionControl, Protocol};
@@ -56,6 +57,15 @@ impl StackChoice {
     #[must_use]
     pub fn of(protocol: Protocol) -> Option<Self> {
         Self::ALL.iter().copied().find(|stack| stack.protocol() == protocol)
+    }
+
+    /// The libraries behind it, with the versions of this build.
+    #[must_use]
+    pub fn implementation(self) -> String {
+        versions(match self {
+            Self::H2Hyper => &["hyper", "h2", "rustls"],
+            Self::H3Quinn => &["quinn", "quinn-proto", "h3", "rustls"],
+        })
     }
 
     /// The controller with this name in study files, and the stack's own name for it.

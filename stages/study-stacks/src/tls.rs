@@ -36,7 +36,7 @@ choices! {
 }
 
 /// What is known of a handshake.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct HandshakeReport {
     /// How it went; `None` until it is over.
     pub kind: Option<HandshakeKind>,

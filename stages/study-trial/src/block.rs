@@ -7,8 +7,9 @@
 
 use crate::error::TrialError;
 use crate::job::{Job, Run};
-use crate::record::{BlockRecord, TrialRecord};
+use crate::record::BlockRecord;
 use crate::trial::run_trial;
+use crate::validity::{Evidence, record, tainted};
 
 /// Positions of the arms in the order in which they are run.
 fn order(job: &Job, run: &Run, attempt: u32) -> Vec<usize> {
@@ -21,37 +22,45 @@ fn order(job: &Job, run: &Run, attempt: u32) -> Vec<usize> {
 }
 
 /// All arms once.
-fn attempt(job: &Job, run: &Run, attempt: u32) -> Result<Vec<TrialRecord>, TrialError> {
-    let mut trials = order(job, run, attempt)
+fn attempt(job: &Job, run: usize, attempt: u32) -> Result<BlockRecord, TrialError> {
+    let of = &job.runs[run];
+    let mut trials = order(job, of, attempt)
         .into_iter()
         .enumerate()
         .map(|(position, arm)| {
-            let place = || format!("run {}, arm `{}`", run.run, job.arms[arm].name);
+            let place = || format!("run {}, arm `{}`", of.run, job.arms[arm].name);
             run_trial(job, run, arm, position).map_err(|error| error.at(&place()))
         })
         .collect::<Result<Vec<_>, _>>()?;
-    trials.sort_by_key(|trial| trial.arm);
-    Ok(trials)
+    trials.sort_by_key(|(trial, _)| trial.arm);
+    let (trials, evidence): (Vec<_>, Vec<Evidence>) = trials.into_iter().unzip();
+    Ok(BlockRecord {
+        run,
+        warm_up: attempt == 0,
+        attempts: attempt,
+        trials,
+        checks: record(&evidence),
+        taints: evidence.iter().map(tainted).collect(),
+        tainted_attempts: vec![0; job.arms.len()],
+    })
 }
 
 /// Runs a block.
 pub(crate) fn run_block(job: &Job, run: usize) -> Result<BlockRecord, TrialError> {
-    let mut tainted_attempts = vec![0; job.arms.len()];
+    let mut before = vec![0; job.arms.len()];
     let mut attempts = 1;
     loop {
-        let trials = attempt(job, &job.runs[run], attempts)?;
-        if attempts > job.emulation.retries || !trials.iter().any(TrialRecord::is_tainted) {
-            return Ok(BlockRecord { run, warm_up: false, attempts, trials, tainted_attempts });
+        let block = attempt(job, run, attempts)?;
+        let tainted: Vec<bool> = (0..job.arms.len()).map(|arm| block.is_tainted(arm)).collect();
+        if attempts > job.emulation.retries || !tainted.contains(&true) {
+            return Ok(BlockRecord { tainted_attempts: before, ..block });
         }
-        for trial in trials.iter().filter(|trial| trial.is_tainted()) {
-            tainted_attempts[trial.arm] += 1;
-        }
+        before.iter_mut().zip(tainted).for_each(|(count, tainted)| *count += u32::from(tainted));
         attempts += 1;
     }
 }
 
 /// Trials that warm the machine up: those of the first run, each arm once.
 pub(crate) fn warm_up(job: &Job) -> Result<BlockRecord, TrialError> {
-    let trials = attempt(job, &job.runs[0], 0)?;
-    Ok(BlockRecord { run: 0, warm_up: true, attempts: 1, trials, tainted_attempts: vec![0; job.arms.len()] })
+    attempt(job, 0, 0)
 }

@@ -25,8 +25,20 @@ pub struct BlockRecord {
     pub attempts: u32,
     /// The trials, in the order of the job's arms.
     pub trials: Vec<TrialRecord>,
+    /// Their validity record.
+    pub checks: Vec<crate::validity::Check>,
+    /// What tainted each of them, by arm.
+    pub taints: Vec<Vec<crate::validity::Taint>>,
     /// Trials of earlier attempts whose timing was tainted, by arm.
     pub tainted_attempts: Vec<u32>,
+}
+
+impl BlockRecord {
+    /// Whether times of this arm may not be taken at their word.
+    #[must_use]
+    pub fn is_tainted(&self, arm: usize) -> bool {
+        self.taints.get(arm).is_some_and(|taints| !taints.is_empty())
+    }
 }
 
 /// One arm of one run.
@@ -52,16 +64,6 @@ pub struct TrialRecord {
     pub timing: Timing,
     /// Counters of the edges.
     pub edges: EdgeTotals,
-    /// The validity record of this trial.
-    pub checks: Vec<crate::validity::Check>,
-}
-
-impl TrialRecord {
-    /// Whether its times may not be taken at their word.
-    #[must_use]
-    pub fn is_tainted(&self) -> bool {
-        self.timing.quality == study_shaper::Quality::Tainted
-    }
 }
 
 /// Sums over the edges of a trial.

@@ -16,7 +16,7 @@ use study_stacks::{
 const PORT: u16 = 443;
 
 /// What a server does.
-pub(crate) enum Role {
+pub(crate) enum Duty {
     /// Has every object.
     Origin,
     /// Has what it stored.
@@ -45,7 +45,7 @@ pub(crate) struct Served {
     pub connections: Vec<ConnectionRecord>,
 }
 
-impl Role {
+impl Duty {
     /// Starts to serve in a namespace.
     pub fn serve<'scope>(
         self,

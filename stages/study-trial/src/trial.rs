@@ -5,10 +5,12 @@
 //! trial outlives it.
 
 use crate::error::TrialError;
+use crate::evidence::{Observed, counters, evidence};
 use crate::job::{Arm, Job, Run};
 use crate::network::{ORIGIN, bandwidth_delay, client_node, edge_node, edges_in_use, topology};
 use crate::record::{EdgeTotals, SessionRecord, TrialRecord};
-use crate::roles::{Role, Served, Serving};
+use crate::roles::{Duty, Served, Serving};
+use crate::validity::{Evidence, Role};
 use crate::viewer::{Played, Session, play, player};
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -19,7 +21,7 @@ use study_shaper::{
     Calibration, CalibrationOptions, LinkRecord, Rig, RigOptions, ThreadUse, ThreadWatch, Timing, TimingWatch,
     calibrate,
 };
-use study_stacks::{Client, Credentials, Readback, ServerStats, StackChoice, StackSettings, Trust, clock, runtime};
+use study_stacks::{Client, Credentials, ServerStats, StackChoice, StackSettings, Trust, clock, runtime};
 use study_transport::{CongestionControl, SessionState};
 use study_units::{Bytes, SimDuration, SimTime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -28,15 +30,6 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 const LEAD: SimDuration = SimDuration::from_millis(5);
 /// Time for the last packets of tickets and calibration to end before links start at index 0.
 const SETTLE: Duration = Duration::from_millis(50);
-
-/// What a trial was made of, for its validity record.
-pub(crate) struct Observed {
-    pub settings: StackSettings,
-    pub client_readbacks: Vec<Vec<Readback>>,
-    pub edges: Vec<Served>,
-    pub origin: Served,
-    pub threads: Vec<(String, ThreadUse)>,
-}
 
 /// Everything that threads of a trial share.
 struct Stage<'a> {
@@ -48,9 +41,15 @@ struct Stage<'a> {
     settings: StackSettings,
 }
 
-/// Runs one trial.
-pub(crate) fn run_trial(job: &Job, run: &Run, arm: usize, position: usize) -> Result<TrialRecord, TrialError> {
-    let spec = &job.arms[arm];
+/// Runs one trial: what it measured, and what its validity record is made of.
+pub(crate) fn run_trial(
+    job: &Job,
+    run: usize,
+    arm: usize,
+    position: usize,
+) -> Result<(TrialRecord, Evidence), TrialError> {
+    let (spec, of) = (&job.arms[arm], run);
+    let run = &job.runs[of];
     let topology = topology(job, run)?;
     let rig = Rig::build(&topology, job.backend, &RigOptions::default())?;
     let names: Vec<String> = edges_in_use(run).iter().map(|&edge| edge_node(&job.edges[edge].name)).collect();
@@ -61,8 +60,8 @@ pub(crate) fn run_trial(job: &Job, run: &Run, arm: usize, position: usize) -> Re
     let (mut record, observed) = std::thread::scope(|scope| stage.perform(scope))?;
     record.arm = arm;
     record.position = position;
-    record.checks = crate::evidence::checks(job, spec, &rig, &record, &observed);
-    Ok(record)
+    let evidence = evidence(job, of, &rig, &record, observed)?;
+    Ok((record, evidence))
 }
 
 /// The settings of both ends of the last mile.
@@ -122,17 +121,34 @@ impl<'a> Stage<'a> {
             waiting.push(self.client(scope, viewer, address(of.edge, of.client)?)?);
         }
         self.prime(&waiting)?;
-        let (watch, servers) = self.start(&waiting, &origin, &serving)?;
-        let began = clock::now();
+        let before = counters(self.rig)?;
+        let (watch, servers, began) = self.start(&waiting, &origin, &serving)?;
         let played: Vec<(Played, ThreadUse)> =
             waiting.into_iter().map(|viewer| join(viewer.thread)).collect::<Result<_, _>>()?;
         let span = clock::now().since(began);
         let links: Vec<LinkRecord> = self.rig.links().iter().map(study_shaper::Link::record).collect();
         let threads = self.threads(&servers, &played);
-        let timing = watch.end(self.rig, &links, &threads);
-        let edges: Vec<Served> = serving.into_iter().map(Serving::end).collect::<Result<_, _>>()?;
+        let named: Vec<(String, ThreadUse)> = threads.iter().map(|(name, _, used)| (name.clone(), *used)).collect();
+        let timing = watch.end(self.rig, &links, &named);
+        let after = counters(self.rig)?;
+        let served: Vec<Served> = serving.into_iter().map(Serving::end).collect::<Result<_, _>>()?;
+        let edges = edges.into_iter().zip(served).collect();
         let origin = origin.end()?;
-        Ok(self.close(Ended { played, links, calibrations, timing, edges, origin, threads, span, began }))
+        let counters = before.into_iter().zip(after.into_values()).map(|((node, b), a)| (node, [b, a])).collect();
+        let upstream_settings = self.upstream_settings()?;
+        let ended = Ended { played, links, calibrations, timing, span };
+        let observed = Observed {
+            settings: self.settings.clone(),
+            upstream_settings,
+            chain_bytes: self.credentials.chain_bytes(),
+            dialed: Vec::new(),
+            edges,
+            origin,
+            threads,
+            counters,
+            began,
+        };
+        Ok(self.close(ended, observed))
     }
 
     fn serve_origin<'scope>(
@@ -141,7 +157,7 @@ impl<'a> Stage<'a> {
         edges: &[usize],
     ) -> Result<Origin<'scope>, TrialError> {
         let upstream = self.upstream_settings()?;
-        let serving = Role::Origin.serve(scope, self.rig, ORIGIN, upstream, self.credentials)?;
+        let serving = Duty::Origin.serve(scope, self.rig, ORIGIN, upstream, self.credentials)?;
         let addresses = edges
             .iter()
             .map(|&edge| {
@@ -158,7 +174,7 @@ impl<'a> Stage<'a> {
         edge: usize,
         upstream: SocketAddr,
     ) -> Result<Serving<'scope>, TrialError> {
-        let role = Role::Edge {
+        let role = Duty::Edge {
             cache: self.arm.cache.clone(),
             upstream,
             upstream_name: ORIGIN.to_owned(),
@@ -268,36 +284,39 @@ impl<'a> Stage<'a> {
     }
 
     /// Index 0 of all links, then the first viewer.
-    #[allow(clippy::type_complexity, reason = "a pair of what the caller ends")]
+    #[allow(clippy::type_complexity, reason = "what the caller ends, and the start of the trial")]
     fn start(
         &self,
         waiting: &[Waiting<'_>],
         origin: &Origin<'_>,
         serving: &[Serving<'_>],
-    ) -> Result<(TimingWatch, Vec<(String, ThreadWatch)>), TrialError> {
+    ) -> Result<(TimingWatch, Vec<(String, ThreadWatch)>, SimTime), TrialError> {
         let watch = TimingWatch::begin(self.rig)?;
         let servers = serving.iter().chain([&origin.serving]).map(Serving::watch).collect();
+        let began = clock::now();
         self.rig.links().iter().for_each(study_shaper::Link::start);
         let epoch = clock::now() + LEAD;
         for viewer in waiting {
             let _ = viewer.go.send(Go::Start(epoch));
         }
-        Ok((watch, servers))
+        Ok((watch, servers, began))
     }
 
-    fn threads(&self, servers: &[(String, ThreadWatch)], played: &[(Played, ThreadUse)]) -> Vec<(String, ThreadUse)> {
-        let servers = servers.iter().filter_map(|(name, watch)| Some((name.clone(), watch.used()?)));
-        let clients =
-            self.run.viewers.iter().zip(played).map(|(viewer, (_, used))| (client_node(viewer.client), *used));
-        servers.chain(clients).collect()
+    fn threads(
+        &self,
+        servers: &[(String, ThreadWatch)],
+        played: &[(Played, ThreadUse)],
+    ) -> Vec<(String, Role, ThreadUse)> {
+        let servers = servers.iter().filter_map(|(name, watch)| Some((name.clone(), Role::Server, watch.used()?)));
+        let clients = self.run.viewers.iter().zip(played);
+        servers.chain(clients.map(|(viewer, (_, used))| (client_node(viewer.client), Role::Client, *used))).collect()
     }
 
-    fn close(&self, ended: Ended) -> (TrialRecord, Observed) {
+    fn close(&self, ended: Ended, mut observed: Observed) -> (TrialRecord, Observed) {
         let mut sessions = Vec::new();
-        let mut client_readbacks = Vec::new();
         for (played, _) in ended.played {
-            sessions.push(self.with_server(played.record, &ended.edges, ended.began));
-            client_readbacks.push(played.readbacks);
+            sessions.push(self.with_server(played.record, &observed));
+            observed.dialed.push(played.dialed);
         }
         let record = TrialRecord {
             arm: 0,
@@ -309,26 +328,18 @@ impl<'a> Stage<'a> {
             links: ended.links,
             calibrations: ended.calibrations,
             timing: ended.timing,
-            edges: totals(ended.edges.iter().map(|served| &served.stats)),
-            checks: Vec::new(),
-        };
-        let observed = Observed {
-            settings: self.settings.clone(),
-            client_readbacks,
-            edges: ended.edges,
-            origin: ended.origin,
-            threads: ended.threads,
+            edges: totals(observed.edges.iter().map(|(_, served)| &served.stats)),
         };
         (record, observed)
     }
 
     /// Adds what the edge counted on the viewer's connection.
-    fn with_server(&self, mut session: SessionRecord, edges: &[Served], began: SimTime) -> SessionRecord {
+    fn with_server(&self, mut session: SessionRecord, observed: &Observed) -> SessionRecord {
         let client = client_node(self.run.viewers[session.viewer].client);
         let Ok(ip) = self.rig.address(&client, &client) else { return session };
         // The connection that fetched the ticket was accepted before the trial began.
-        let connections = edges.iter().flat_map(|served| &served.connections);
-        let last = connections.filter(|c| c.peer.ip() == ip && c.accepted_ns >= began.as_nanos()).last();
+        let connections = observed.edges.iter().flat_map(|(_, served)| &served.connections);
+        let last = connections.filter(|c| c.peer.ip() == ip && c.accepted_ns >= observed.began.as_nanos()).last();
         if let Some(counters) = last.and_then(|connection| connection.counters.as_ref()) {
             session.packets_sent = Some(counters.packets_sent());
             session.packets_lost = Some(counters.packets_lost());
@@ -361,11 +372,7 @@ struct Ended {
     links: Vec<LinkRecord>,
     calibrations: Vec<Calibration>,
     timing: Timing,
-    edges: Vec<Served>,
-    origin: Served,
-    threads: Vec<(String, ThreadUse)>,
     span: SimDuration,
-    began: SimTime,
 }
 
 fn totals<'s>(stats: impl Iterator<Item = &'s ServerStats>) -> EdgeTotals {

@@ -6,6 +6,7 @@
 use crate::job::{Arm, Planned, Viewer};
 use crate::params::Pacing;
 use crate::record::{SessionRecord, TransferRecord};
+use crate::validity::Dialed;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, Shared};
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -15,8 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use study_cdn::catalog::Title;
 use study_cdn::player::{Decisions, Next, Player, PlayerError};
-use study_stacks::readback::Readback;
-use study_stacks::{Client, Connection, FetchRecord, HandshakeReport, ObjectId, StackError, clock};
+use study_stacks::{Client, Connection, FetchRecord, ObjectId, StackError, clock};
 use study_units::{SimDuration, SimTime};
 
 /// Time for a closed connection's last packets to leave.
@@ -34,8 +34,8 @@ pub(crate) struct Session<'a> {
 /// What was played.
 pub(crate) struct Played {
     pub record: SessionRecord,
-    pub readbacks: Vec<Readback>,
-    pub handshake: HandshakeReport,
+    /// Its connection near its end; nothing when there never was one.
+    pub dialed: Option<Dialed>,
 }
 
 /// A player for this viewer.
@@ -221,7 +221,7 @@ fn close_books(
         rtt_us: None,
         error: connection.and_then(|c| c.as_ref().err()).map(ToString::to_string),
     };
-    Played { record, readbacks: connected.map(|c| c.readbacks()).unwrap_or_default(), handshake }
+    Played { record, dialed: connected.map(|c| Dialed::of(c)) }
 }
 
 fn transfer(asked: &Asked, player: &Player) -> TransferRecord {

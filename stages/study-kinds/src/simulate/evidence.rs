@@ -6,7 +6,7 @@ use super::inputs::World;
 use super::params::SimulateParams;
 use study_stage::Outputs;
 use study_table::{Cell, ColumnType, Field, Table, TableBuilder};
-use study_trial::validity::{Check, Status};
+use study_trial::validity::{Check, Finished, Order, Status, across_blocks};
 use study_trial::{BlockRecord, TrialRecord};
 
 use ColumnType::{Float, Int, Str};
@@ -66,10 +66,10 @@ pub fn add(outputs: &mut Outputs, params: &SimulateParams, world: &World, blocks
     let measured: Vec<&BlockRecord> = blocks.iter().filter(|block| !block.warm_up).collect();
     let (mut checks, mut timing, mut calibration) = (builder(CHECKS), builder(TIMING), builder(CALIBRATION));
     for block in &measured {
+        let run = Cell::Int(block.run as i64);
+        add_checks(&mut checks, run, &block.checks);
         for trial in &block.trials {
             let arm = params.arms[trial.arm].name.as_str();
-            let run = Cell::Int(block.run as i64);
-            add_checks(&mut checks, run, &trial.checks);
             add_timing(&mut timing, [run, Cell::Str(arm)], block, trial);
             add_calibration(&mut calibration, [run, Cell::Str(arm)], trial);
         }
@@ -80,7 +80,7 @@ pub fn add(outputs: &mut Outputs, params: &SimulateParams, world: &World, blocks
         *complete += trial.sessions.iter().filter(|s| s.completed).count();
         *all += trial.sessions.len();
     }
-    let mut extra = summary(&measured);
+    let mut extra = summary(params, &measured);
     extra.extend(quality(params, &measured));
     extra.extend(warm_ups(blocks));
     outputs.frames.insert("validity".to_owned(), fairness::validity(params, world, &sessions, &extra));
@@ -141,9 +141,11 @@ fn add_calibration(table: &mut TableBuilder, keys: [Cell<'_>; 2], trial: &TrialR
 }
 
 /// One row for each check and arm: the worst that any trial showed, and in how many.
-fn summary(blocks: &[&BlockRecord]) -> Vec<ExtraRow> {
+fn summary(params: &SimulateParams, blocks: &[&BlockRecord]) -> Vec<ExtraRow> {
+    let finished: Vec<Finished> = blocks.iter().flat_map(|block| finished(params, block)).collect();
+    let across = across_blocks(&finished);
     let mut groups: Vec<Vec<&Check>> = Vec::new();
-    for check in blocks.iter().flat_map(|block| &block.trials).flat_map(|trial| &trial.checks) {
+    for check in blocks.iter().flat_map(|block| &block.checks).chain(&across) {
         let same = |group: &&mut Vec<&Check>| group[0].id == check.id && group[0].arm == check.arm;
         match groups.iter_mut().find(same) {
             Some(group) => group.push(check),
@@ -157,7 +159,7 @@ fn summary(blocks: &[&BlockRecord]) -> Vec<ExtraRow> {
             let alike = group.iter().filter(|check| check.status == worst.status).count();
             let message = match worst.status {
                 Status::Pass => worst.message.clone(),
-                _ => format!("{}; in {alike} of {} trials", worst.message, group.len()),
+                _ => format!("{}; in {alike} of {} blocks", worst.message, group.len()),
             };
             Some(ExtraRow {
                 check: worst.id.clone(),
@@ -172,54 +174,41 @@ fn summary(blocks: &[&BlockRecord]) -> Vec<ExtraRow> {
         .collect()
 }
 
-/// Most that the shares of tainted trials of two arms may differ (methods: signals that depend on the arm bias it).
-const TAINT_GAP: f64 = 0.02;
+/// What the checks over all blocks need of one.
+fn finished(params: &SimulateParams, block: &BlockRecord) -> Vec<Finished> {
+    let trial = |trial: &TrialRecord| Finished {
+        arm: params.arms[trial.arm].name.clone(),
+        block: block.run as u64,
+        order: Order { position: trial.position as u32, arms: params.arms.len() as u32, drawn: true, warm_ups: 0 },
+        tainted: block.tainted_attempts[trial.arm] + u32::from(block.is_tainted(trial.arm)),
+        runs: block.attempts,
+    };
+    block.trials.iter().map(trial).collect()
+}
 
-/// How good the timing was, by arm, and whether it was equally good.
+/// How good the timing was, by arm.
 fn quality(params: &SimulateParams, blocks: &[&BlockRecord]) -> Vec<ExtraRow> {
-    let mut shares = Vec::new();
-    let mut rows: Vec<ExtraRow> = params
-        .arms
-        .iter()
-        .enumerate()
-        .map(|(arm, of)| {
-            let trials: Vec<&TrialRecord> = blocks.iter().map(|block| &block.trials[arm]).collect();
-            let tainted = trials.iter().filter(|trial| trial.is_tainted()).count();
-            let again: u32 = blocks.iter().map(|block| block.tainted_attempts[arm]).sum();
-            let all = trials.len() + again as usize;
-            let share = (tainted + again as usize) as f64 / all.max(1) as f64;
-            shares.push(share);
-            let worst = trials.iter().flat_map(|trial| trial.timing.complaints().first().copied().cloned()).next();
-            let reason = worst.map_or(String::new(), |s| {
-                format!("; first: {} of {} was {:.3}", s.kind.name(), s.subject, s.measured)
-            });
-            ExtraRow {
-                check: "timing-quality".to_owned(),
-                status: if tainted == 0 { "pass" } else { "warn" },
-                arm: Some(of.name.clone()),
-                measured: tainted.to_string(),
-                expected: "0".to_owned(),
-                unit: "trials".to_owned(),
-                message: format!(
-                    "{tainted} of {} trials that were kept are tainted; {again} attempts were run again{reason}",
-                    trials.len()
-                ),
-            }
-        })
-        .collect();
-    let gap = shares.iter().copied().fold(0.0, f64::max) - shares.iter().copied().fold(1.0, f64::min);
-    if shares.len() > 1 {
-        rows.push(ExtraRow {
-            check: "taint-balance".to_owned(),
-            status: if gap > TAINT_GAP { "fail" } else { "pass" },
-            arm: None,
-            measured: format!("{:.1}", 100.0 * gap),
-            expected: format!("<= {:.0}", 100.0 * TAINT_GAP),
-            unit: "points".to_owned(),
-            message: "difference between the arms in the share of tainted attempts".to_owned(),
+    let of = |(arm, name): (usize, &str)| {
+        let tainted = blocks.iter().filter(|block| block.is_tainted(arm)).count();
+        let again: u32 = blocks.iter().map(|block| block.tainted_attempts[arm]).sum();
+        let first = blocks.iter().filter_map(|block| block.taints[arm].first()).next();
+        let reason = first.map_or(String::new(), |t| {
+            format!("; the first by {} of {}: {:.3}, limit {:.3}", t.signal, t.subject, t.measured, t.limit)
         });
-    }
-    rows
+        ExtraRow {
+            check: "timing-quality".to_owned(),
+            status: if tainted == 0 { "pass" } else { "warn" },
+            arm: Some(name.to_owned()),
+            measured: tainted.to_string(),
+            expected: "0".to_owned(),
+            unit: "trials".to_owned(),
+            message: format!(
+                "{tainted} of {} trials that were kept are tainted; {again} were run again{reason}",
+                blocks.len()
+            ),
+        }
+    };
+    params.arms.iter().map(|arm| arm.name.as_str()).enumerate().map(of).collect()
 }
 
 /// Declared warm-ups were carried out and are in no result.

@@ -4,7 +4,7 @@
 //! the offsets of the kernel's `include/uapi/linux/tcp.h`; what this kernel does not have yet is `None`.
 
 use crate::sys;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -12,7 +12,7 @@ use std::os::fd::BorrowedFd;
 const OPTION_ECN: u8 = 8;
 
 /// Counters of a TCP connection, as the kernel keeps them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TcpCounters {
     /// Bytes of `tcp_info` that this kernel gave.
     pub info_bytes: u64,

@@ -4,13 +4,13 @@ use crate::clock;
 use crate::counters::Counters;
 use crate::readback::Readback;
 use crate::tls::HandshakeReport;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use study_units::SimTime;
 
 /// One accepted connection, seen from the server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionRecord {
     /// The client's address.
     pub peer: SocketAddr,
