@@ -104,8 +104,9 @@ fn findings(
     verdicts: &[verdict::Evaluated<'_>],
 ) -> Result<Findings, StageError> {
     let study = cx.study;
-    let chosen = evidence::choose(params, frames, plan)?;
     let validity = links::validity(inputs)?;
+    let doubtful = plan.doubtful(&validity);
+    let chosen = evidence::choose(params, frames, plan, &doubtful)?;
     let design = links::design(inputs, plan, &chosen)?;
     let few_runs = chosen.few_runs(&design);
     let ladder = ladder::rows(inputs)?;

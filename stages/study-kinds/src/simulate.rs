@@ -17,10 +17,9 @@ mod params;
 mod presets;
 
 pub(crate) use inputs::World;
-pub use params::{SimulateParams, arm_schema, check_arm};
+pub use params::{Mode, SimulateParams, arm_schema, check_arm};
 pub(crate) use params::{decode, schema};
 
-use params::Mode;
 use serde_json::Value;
 use study_cdn::player::Decisions;
 use study_ident::SeedPath;

@@ -3,6 +3,7 @@
 
 mod commands;
 mod determinism;
+mod emulated;
 mod explain;
 mod input;
 mod interruption;

@@ -11,6 +11,8 @@ pub enum Status {
     Fail,
     /// To be known by a reader.
     Warn,
+    /// The evidence is missing.
+    Unknown,
     /// As it should be.
     Pass,
 }
@@ -61,6 +63,7 @@ fn row(check: &Check) -> Vec<Cell> {
     let outcome = match check.status {
         Status::Fail => "FAIL",
         Status::Warn => "warn",
+        Status::Unknown => "unknown",
         Status::Pass => "pass",
     };
     [&check.check, outcome, &check.node, &check.arm, &check.measured, &check.expected, &check.message]

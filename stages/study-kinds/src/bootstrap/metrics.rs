@@ -48,8 +48,8 @@ const EXPERIENCE: Metric = Metric {
 pub(crate) const METRICS: [Metric; 9] = [
     Metric { name: "ttlb_ms", ..TRANSPORT },
     Metric { name: "ttfb_ms", ..TRANSPORT },
-    // A run without loss has none.
-    Metric { name: "hol_wait_ms", scale: Scale::Difference, ..TRANSPORT },
+    // A run without loss has none, and real stacks do not tell it.
+    Metric { name: "hol_wait_ms", scale: Scale::Difference, absent_is_censored: false, ..TRANSPORT },
     Metric { name: "startup_ms", unit: "ms", scale: Scale::Ratio, absent_is_censored: true, ..EXPERIENCE },
     Metric { name: "stall_ratio", unit: "1", ..EXPERIENCE },
     Metric { name: "stall_count", ..EXPERIENCE },

@@ -1,6 +1,6 @@
 //! Parameters of `explain`: those of `simulate`, and how orders are taken.
 
-use crate::simulate::{self, SimulateParams};
+use crate::simulate::{self, Mode, SimulateParams};
 use serde::Serialize;
 use serde_json::Value;
 use study_cdn::player::Decisions;
@@ -42,6 +42,14 @@ pub(super) fn decode(node: &Node, cx: &mut Cx<'_>) -> Option<ExplainParams> {
     };
     if simulate.arms.len() != 2 {
         return refuse(cx, "arms", "a feature ladder leads from one arm to another", "name exactly two arms");
+    }
+    if simulate.mode != Mode::Modeled {
+        return refuse(
+            cx,
+            "mode",
+            "a feature ladder exchanges mechanisms one by one, which real stacks do not let it",
+            "write `mode: modeled`",
+        );
     }
     if simulate.arms.iter().any(|arm| arm.protocol == Protocol::H1) {
         return refuse(

@@ -2,8 +2,8 @@
 
 use super::frame::{Compared, Frames};
 use super::params::ReportParams;
-use super::plan::{Decisions, Plan};
-use std::collections::BTreeMap;
+use super::plan::{Decisions, Doubtful, Plan};
+use std::collections::{BTreeMap, BTreeSet};
 use study_report::answer::{Evidence, TransportAnswer, level_sentence};
 use study_report::effect::{Effect, Level, Parity, Place};
 use study_report::metric::{Estimand, find};
@@ -33,7 +33,12 @@ const QUOTED: [(&str, &str); 2] = [("startup_ms", "p50"), ("stall_ratio", "mean"
 const ENOUGH_RUNS: u64 = 20;
 
 /// Chooses.
-pub(super) fn choose(params: &ReportParams, frames: &Frames, plan: &Plan<'_>) -> Result<Chosen, StageError> {
+pub(super) fn choose(
+    params: &ReportParams,
+    frames: &Frames,
+    plan: &Plan<'_>,
+    doubtful: &Doubtful,
+) -> Result<Chosen, StageError> {
     let allowed: Vec<&Compared> = frames.comparisons.iter().filter(|c| c.default && allowed(&c.effect, plan)).collect();
     let of = |estimand: Estimand| -> Vec<&Compared> {
         allowed.iter().filter(|c| find(&c.effect.metric).is_some_and(|m| m.estimand == estimand)).copied().collect()
@@ -46,6 +51,10 @@ pub(super) fn choose(params: &ReportParams, frames: &Frames, plan: &Plan<'_>) ->
         ..Chosen::default()
     };
     check_axes(&params.default_cell, frames)?;
+    // Tables show what was measured; a sentence would be believed.
+    let sound = |c: &&Compared| !doubtful.contains_key(&c.effect.place.node);
+    let (transport, experience): (Vec<&Compared>, Vec<&Compared>) =
+        (transport.into_iter().filter(sound).collect(), experience.into_iter().filter(sound).collect());
     if let Some((answer, node)) = transport_answer(params, &transport)? {
         chosen.transport_node = Some(node);
         chosen.evidence.transport = Some(answer);
@@ -54,6 +63,7 @@ pub(super) fn choose(params: &ReportParams, frames: &Frames, plan: &Plan<'_>) ->
     chosen.methods = methods(frames, &chosen.evidence);
     chosen.evidence.levels = frames.levels();
     chosen.evidence.gaps = gaps(frames, plan, &chosen);
+    chosen.evidence.gaps.extend(doubtful.iter().map(|(node, checks)| refusal(node, checks)));
     Ok(chosen)
 }
 
@@ -163,12 +173,18 @@ fn gaps(frames: &Frames, plan: &Plan<'_>, chosen: &Chosen) -> Vec<String> {
     if chosen.experience.is_empty() && !decisions.contains(&Decisions::ClosedLoop) {
         gaps.push("No stage lets the player decide, so nothing is said about startup, stalls and quality.".to_owned());
     }
-    let pairs: std::collections::BTreeSet<_> =
-        frames.comparisons.iter().map(|c| (&c.effect.arm_a, &c.effect.arm_b)).collect();
+    let pairs: BTreeSet<_> = frames.comparisons.iter().map(|c| (&c.effect.arm_a, &c.effect.arm_b)).collect();
     if pairs.len() > 1 {
         gaps.push(format!("{} more comparisons of arms are in the tables.", pairs.len() - 1));
     }
     gaps
+}
+
+/// Why nothing is said about a node.
+fn refusal(node: &str, checks: &BTreeSet<String>) -> String {
+    let listed: Vec<String> = checks.iter().map(|check| format!("`{check}`")).collect();
+    let (noun, verb) = if listed.len() == 1 { ("check", "fails") } else { ("checks", "fail") };
+    format!("The arms of `{node}` are not compared: the validity {noun} {} {verb}.", listed.join(", "))
 }
 
 impl Chosen {

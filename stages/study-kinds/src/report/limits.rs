@@ -29,7 +29,11 @@ pub(super) fn list(plan: &Plan<'_>, inputs: &Inputs, validity: &[Check]) -> Vec<
         limits.extend(MODEL.iter().map(|limit| (*limit).to_owned()));
     }
     for check in validity.iter().filter(|c| c.status != Status::Pass) {
-        let outcome = if check.status == Status::Fail { "failed" } else { "warns" };
+        let outcome = match check.status {
+            Status::Fail => "failed",
+            Status::Unknown => "has no evidence",
+            Status::Warn | Status::Pass => "warns",
+        };
         let point = format!("The validity check `{}` {outcome} at `{}`: {}.", check.check, check.node, check.message);
         if !limits.contains(&point) {
             limits.push(point);

@@ -27,6 +27,7 @@ pub(super) fn validity(inputs: &Inputs) -> Result<Vec<Check>, StageError> {
             let status = match get("status").as_str() {
                 "pass" => Status::Pass,
                 "warn" => Status::Warn,
+                "unknown" => Status::Unknown,
                 // An outcome that nobody knows is no good one.
                 _ => Status::Fail,
             };

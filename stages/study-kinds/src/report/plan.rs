@@ -1,6 +1,8 @@
 //! What the study's configuration says about its nodes.
 
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use study_report::section::{Check, Status};
 use study_stage::StudyInfo;
 
 /// Who decides which segment is asked for, and when.
@@ -37,6 +39,9 @@ pub(super) struct Plan<'a> {
     study: &'a StudyInfo,
 }
 
+/// Failed checks by node.
+pub(super) type Doubtful = BTreeMap<String, BTreeSet<String>>;
+
 impl<'a> Plan<'a> {
     pub(super) const fn new(study: &'a StudyInfo) -> Self {
         Self { study }
@@ -62,7 +67,22 @@ impl<'a> Plan<'a> {
     }
     /// `modeled`, `emulated`, or nothing.
     pub(super) fn mode(&self, node: &str) -> &'a str {
-        self.params(node).get("mode").and_then(Value::as_str).unwrap_or_default()
+        match self.params(node).get("mode") {
+            Some(Value::String(name)) => name,
+            // A mode with parameters.
+            Some(Value::Object(map)) => map.keys().next().map_or("", String::as_str),
+            _ => "",
+        }
+    }
+    /// Nodes whose arms must not be compared, with the checks that say so. What is compared as deployed may be unequal.
+    pub(super) fn doubtful(&self, validity: &[Check]) -> Doubtful {
+        let mut doubtful = Doubtful::new();
+        for check in validity.iter().filter(|check| check.status == Status::Fail) {
+            if self.params(&check.node).get("compare").and_then(Value::as_str) != Some("as_deployed") {
+                doubtful.entry(check.node.clone()).or_default().insert(check.check.clone());
+            }
+        }
+        doubtful
     }
 }
 

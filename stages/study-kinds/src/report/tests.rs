@@ -85,7 +85,7 @@ fn figures_have_no_overlapping_or_clipped_text() {
         variant: "full".into(),
         nodes: fixture.nodes.clone(),
     };
-    let chosen = evidence::choose(&params, &frames, &plan::Plan::new(&study)).unwrap();
+    let chosen = evidence::choose(&params, &frames, &plan::Plan::new(&study), &plan::Doubtful::new()).unwrap();
     let figures = figures::all(&params, &inputs, &frames, &chosen, &[]).unwrap();
     assert_eq!(figures.len(), 5);
     for figure in figures {
@@ -184,6 +184,11 @@ fn few_runs_failed_checks_and_variants_are_warned_of_first() {
         assert!(answer.contains(warning), "{warning}:\n{answer}");
     }
     assert!(report.contains("--variant ci"));
+    assert!(
+        answer.contains("The arms of `experience` are not compared: the validity check `equal-arms` fails."),
+        "{answer}"
+    );
+    assert!(!answer.contains("startup time is"), "no sentence about a comparison that is not fair: {answer}");
     let record = report.split("## Validity").nth(1).unwrap();
     assert!(record.find("FAIL").unwrap() < record.find("warn |").unwrap(), "failures stand first");
     assert!(report.contains("The validity check `equal-arms` failed at `experience`: they also differ."));

@@ -13,15 +13,7 @@ fn every_segment(backend: Backend) -> Check {
     let blocks = run(&job(backend, 3, link("20 ms", "10 Mbit/s", ""))).map_err(|e| e.to_string())?;
     ensure(blocks.len() == 1 && blocks[0].trials.len() == 2, || format!("{} blocks", blocks.len()))?;
     for trial in &blocks[0].trials {
-        println!(
-            "{} {:?} setup {:.1} ms span {:.0} ms",
-            trial.arm, trial.timing.quality, trial.setup_ms, trial.span_ms
-        );
-        for c in trial.timing.complaints() {
-            println!("   {c:?}");
-        }
         for session in &trial.sessions {
-            println!("  {session:?}");
             ensure(session.completed && session.segments == 4, || format!("{session:?}"))?;
             ensure(session.packets_sent.is_some_and(|n| n > 270), || format!("{session:?}"))?;
         }

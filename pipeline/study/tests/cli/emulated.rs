@@ -1,0 +1,181 @@
+//! Real stacks on emulated links, through the binary: as whoever runs the tests, and as a plain user where that is root.
+//!
+//! What a machine forbids is skipped in one line; with `STUDY_SHAPER_MUST_RUN` set a skip is a failure. Nothing here asserts a
+//! time: whether the machine was quiet enough is in the study's own validity record.
+
+use crate::sandbox::{Ran, Sandbox, repository};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The user that is played when the tests run as root.
+const NOBODY: u32 = 65_534;
+
+/// Three viewers on a short link, emulated alone.
+const EMULATED: &str = "\
+study: emulated
+seed: 11
+runs: 1
+links:
+  last_mile: { symmetric: true, rtt: 20 ms, rate: 10 Mbit/s, loss: { bernoulli: { rate: 1 % } } }
+  origin: { symmetric: true, rtt: 10 ms, rate: 50 Mbit/s }
+arms:
+  h2: { protocol: h2, congestion_control: cubic }
+  h3: { protocol: h3, congestion_control: cubic }
+stages:
+  catalog: { kind: catalog, titles: 2, popularity: { zipf: 0.8 }, segment: 2 s, duration: 6 s, ladder: go_simulator }
+  routing:
+    kind: routing
+    needs: [catalog]
+    clients: 3
+    geos: { europe: 1 }
+    arrivals: { uniform: 500 ms }
+    policy: latency_based
+    edges: { europe: { geo: europe, client_link: last_mile, origin_link: origin } }
+  experience:
+    kind: simulate
+    mode: { emulated: { pacing: back_to_back, retries: 0 } }
+    needs: [catalog, routing]
+    arms: [h2, h3]
+    session: { resumed: 100 %, early_data: false }
+    player: { abr: bba, prefetch: 2, decisions: closed_loop }
+    cache: { policy: lru, size: 256 MiB }
+";
+
+fn is_root() -> bool {
+    std::fs::read_to_string("/proc/self/status").unwrap().lines().any(|l| l.starts_with("Uid:\t0\t"))
+}
+
+/// Whether the machine cannot emulate at all, which a test run may be asked to treat as a failure.
+fn skipped(ran: &Ran) -> bool {
+    let lacking = ran.code == Some(3) && ran.stderr.contains("no other works on this machine");
+    assert!(!lacking || std::env::var_os("STUDY_SHAPER_MUST_RUN").is_none(), "{}", ran.stderr);
+    if lacking {
+        println!("skipped: {}", ran.stderr);
+    }
+    lacking
+}
+
+/// The column of a CSV.
+fn column(csv: &str, name: &str) -> Vec<String> {
+    let mut lines = csv.lines();
+    let position = lines.next().unwrap().split(',').position(|head| head == name).unwrap();
+    lines.map(|line| line.split(',').nth(position).unwrap().to_owned()).collect()
+}
+
+#[test]
+fn real_stacks_carry_a_study_and_a_second_run_executes_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.write("emulated.yaml", EMULATED.as_bytes());
+    let ran = sandbox.study(&["run", "emulated.yaml", "--json"]);
+    if skipped(&ran) {
+        return;
+    }
+    // Other work on this machine may taint the trials, which fails a check; the results are there all the same.
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    let sessions = sandbox.ok(&["show", "emulated.yaml", "experience.sessions", "--format", "csv"]).stdout;
+    assert_eq!(column(&sessions, "completed"), vec!["true"; 6], "{sessions}");
+    assert_eq!(column(&sessions, "resumption"), vec!["resumed"; 6], "{sessions}");
+    let segments = sandbox.ok(&["show", "emulated.yaml", "experience.segments", "--format", "csv"]).stdout;
+    assert_eq!(column(&segments, "ttlb_us").len(), 18);
+    assert!(column(&segments, "ttlb_us").iter().all(|t| t.parse::<u64>().unwrap() > 20_000), "{segments}");
+    let again = sandbox.study(&["run", "emulated.yaml", "--json"]).json();
+    assert_eq!((&again["executed"], &again["failed"]), (&0.into(), &0.into()), "{again}");
+    let sampled = again["nodes"].as_array().unwrap().iter().find(|n| n["id"] == "experience").unwrap();
+    assert_eq!(sampled["determinism"], "sampled");
+    let why = sandbox.ok(&["why", "emulated.yaml", "experience", "--json"]).stdout;
+    assert!(why.contains("\"environment\"") && why.contains("linux "), "{why}");
+}
+
+#[test]
+fn every_check_of_a_trial_is_on_record_and_nothing_but_timing_fails() {
+    let sandbox = Sandbox::new();
+    sandbox.write("emulated.yaml", EMULATED.as_bytes());
+    let ran = sandbox.study(&["run", "emulated.yaml", "--until", "experience"]);
+    if skipped(&ran) {
+        return;
+    }
+    let checks = sandbox.ok(&["show", "emulated.yaml", "experience.checks", "--format", "json"]).stdout;
+    let checks: serde_json::Value = serde_json::from_str(&checks).unwrap();
+    let rows = checks["rows"].as_array().or(checks.as_array()).unwrap();
+    let known: std::collections::BTreeSet<&str> = rows.iter().map(|row| row["check"].as_str().unwrap()).collect();
+    for check in ["E1", "E4", "E14", "H1", "H3", "H5", "H6", "H8", "H11", "H12", "H16", "H22"] {
+        assert!(known.contains(check), "{check} is missing: {known:?}");
+    }
+    // Other work on this machine may be late, and lose datagrams.
+    let excused = ["E2", "E16", "E17", "H13"];
+    for row in rows.iter().filter(|row| row["status"] == "fail") {
+        assert!(excused.contains(&row["check"].as_str().unwrap()), "{row}");
+    }
+}
+
+/// The binary where another user can execute it, and a folder that this user can write.
+fn as_plain_user(sandbox: &Sandbox) -> (PathBuf, Command) {
+    let program = sandbox.path().join("study");
+    std::fs::copy(env!("CARGO_BIN_EXE_study"), &program).unwrap();
+    for path in [&program, &sandbox.path().to_path_buf()] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    let mut command = Command::new(&program);
+    command.uid(NOBODY).gid(NOBODY).current_dir(sandbox.path()).env_remove("STUDY_STORE");
+    (program, command)
+}
+
+#[test]
+fn a_plain_user_emulates_without_privileges() {
+    if !is_root() {
+        println!("skipped: these tests run as a plain user already");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("emulated.yaml", EMULATED.as_bytes());
+    let (_, mut command) = as_plain_user(&sandbox);
+    let ran = Ran::from(command.args(["run", "emulated.yaml", "--until", "experience"]).output().unwrap());
+    if skipped(&ran) {
+        return;
+    }
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    let timing = sandbox.ok(&["show", "emulated.yaml", "experience.timing", "--format", "csv"]);
+    // Root is another environment than a plain user: what was measured as one is not shown as the other's.
+    drop(timing);
+}
+
+#[test]
+fn what_no_stack_or_machine_can_do_is_said_with_exit_code_3() {
+    let sandbox = Sandbox::new();
+    for (change, said) in [
+        ("experience.scheduler=sequential", "scheduler"),
+        ("experience.transport.pacing=true", "pacing"),
+        ("links.last_mile.rate=2 Gbit/s", "2000000000"),
+    ] {
+        sandbox.write("emulated.yaml", EMULATED.as_bytes());
+        let ran = sandbox.study(&["run", "emulated.yaml", "--until", "experience", "--set", change]);
+        assert_eq!(ran.code, Some(3), "{change}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{change}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_ladder_of_mechanisms_needs_the_model() {
+    let sandbox = Sandbox::new();
+    let stage = "  why: { like: experience, kind: explain }\n";
+    sandbox.write("emulated.yaml", format!("{EMULATED}{stage}").as_bytes());
+    let ran = sandbox.study(&["check", "emulated.yaml"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("modeled"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_smoke_study_of_emulation_is_shipped() {
+    let study = repository().join("studies/emulated_smoke.yaml");
+    let sandbox = Sandbox::new();
+    let ran = sandbox.study(&["run", study.to_str().unwrap(), "--json"]);
+    if skipped(&ran) {
+        return;
+    }
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    let report = sandbox.read("results/emulated_smoke/report.md");
+    let (validity, result) = (report.find("## Validity").unwrap(), report.find("## Results"));
+    assert!(result.is_none_or(|at| validity < at), "the validity record stands before any result");
+}
