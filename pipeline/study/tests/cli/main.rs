@@ -4,6 +4,7 @@
 mod commands;
 mod determinism;
 mod explain;
+mod import;
 mod input;
 mod interruption;
 mod keys;
