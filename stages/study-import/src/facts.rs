@@ -19,7 +19,7 @@ pub(crate) fn of(link: &LinkParams) -> Vec<String> {
         parts.extend(room(params, link.mean_rtt()));
         parts.extend(outages(params));
         parts.push(delay(params));
-        lines.push(format!("{name}: {}", parts.join("; ")));
+        lines.extend(parts.into_iter().map(|part| format!("{name}: {part}")));
     }
     let (base, mean) = (link.base_rtt().as_nanos(), link.mean_rtt().as_nanos());
     let mean = if base == mean { String::new() } else { format!(", {} ms on average", milliseconds(mean)) };

@@ -150,4 +150,25 @@ mod tests {
             assert!((run / expected.run - 1.0).abs() < 0.03, "{p} {rho}: {run} {expected:?}");
         }
     }
+
+    /// The delay's number is taken modulo the size of the table (or the width of the jitter): two in a row are then unrelated.
+    #[test]
+    fn a_remainder_leaves_nothing_of_the_correlation() {
+        for (rho, modulus) in [(0.25, 4096_u64), (0.9, 4096), (0.25, 20_000_000)] {
+            let mut stream = SeedPath::root(13).stream("kernel");
+            let rho = (rho * 4_294_967_295.0) as u64 + 1;
+            let (mut last, mut before, mut products) = (0x8000_0000_u64, 0.5, 0.0);
+            let n = 200_000;
+            for _ in 0..n {
+                let value = (stream.uniform() * 4_294_967_296.0) as u64;
+                let sum = u128::from(value) * u128::from((1_u64 << 32) - rho) + u128::from(last) * u128::from(rho);
+                last = (sum >> 32) as u64;
+                let now = (last % modulus) as f64 / modulus as f64;
+                products += 12.0 * (now - 0.5) * (before - 0.5);
+                before = now;
+            }
+            let correlation = products / f64::from(n);
+            assert!(correlation.abs() < 3.0 / f64::from(n).sqrt() + 0.005, "{rho} {modulus}: {correlation}");
+        }
+    }
 }

@@ -159,39 +159,33 @@ impl Mapped {
     }
     /// Base delay and jitter with the mean, and where it is possible the deviation, of netem's.
     fn jitter(&mut self, mean: u64, jitter: u64, spread: Spread) {
-        let micro = |ns: f64| SimDuration::from_nanos((ns / 1e3).round() as u64 * 1_000);
-        // Mean of the added delay in units of `std_dev`: see the model of jitter.
-        let (distribution, per_mean, std_dev) = match spread {
-            Spread::Uniform => (JitterDistribution::Uniform, 3.0_f64.sqrt(), jitter as f64 / 3.0_f64.sqrt()),
-            Spread::Normal => (JitterDistribution::Normal, 3.000_382_154_317_048, jitter as f64),
+        // What the delay may be smaller than its mean, and `std_dev`, in units of that: see the model of jitter.
+        let (distribution, below, per_below) = match spread {
+            Spread::Uniform => (JitterDistribution::Uniform, jitter, 1.0 / 3.0_f64.sqrt()),
+            Spread::Normal => (JitterDistribution::Normal, 3 * jitter, 1.0 / 3.0),
         };
-        let clipped = std_dev * per_mean > mean as f64 + 1e3;
-        let std_dev = if clipped { mean as f64 / per_mean } else { std_dev };
-        let params = JitterParams {
-            std_dev: micro(std_dev),
-            distribution,
-            correlation_time: SimDuration::from_millis(50),
-            reorder: false,
-        };
-        if params.std_dev == SimDuration::ZERO {
+        let clipped = below > mean;
+        let below = below.min(mean);
+        let std_dev = SimDuration::from_nanos((below as f64 * per_below / 1e3).round() as u64 * 1_000);
+        if std_dev == SimDuration::ZERO {
             self.deviations.push("jitter below a microsecond is left out".to_owned());
             return;
         }
         if clipped {
-            let there = if spread == Spread::Uniform {
-                "below 0 are sent at once"
-            } else {
-                "beyond 3 standard deviations reach below 0"
+            let there = match spread {
+                Spread::Uniform => "draws below 0 are sent at once",
+                Spread::Normal => "draws beyond 3 standard deviations reach below 0",
             };
             self.deviations.push(format!(
-                "the jitter exceeds the delay: there draws {there}; here it is narrowed to a standard deviation of {} ms, so that \
-                 the mean stays {} ms",
-                milliseconds(params.std_dev.as_nanos()),
+                "the jitter exceeds the delay: there {there}; here it is narrowed to a standard deviation of {} ms, so that the \
+                 mean stays {} ms",
+                milliseconds(std_dev.as_nanos()),
                 milliseconds(mean)
             ));
         }
-        self.direction.one_way = SimDuration::from_nanos(mean) - params.mean().min(SimDuration::from_nanos(mean));
-        self.direction.jitter = Some(params);
+        self.direction.one_way = SimDuration::from_nanos(mean - below);
+        let correlation_time = SimDuration::from_millis(50);
+        self.direction.jitter = Some(JitterParams { std_dev, distribution, correlation_time, reorder: false });
     }
     fn losses(&mut self, netem: &Netem, span: Span, problems: &mut Diagnostics) -> Option<()> {
         let share = |x: f64| Probability::new(x.clamp(0.0, 1.0)).unwrap_or_default();
