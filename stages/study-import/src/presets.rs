@@ -12,6 +12,7 @@
 //! | devtools | acts on requests, in the browser | acts on packets | connection set-up costs round trips here |
 //! | loadero | jitter without a distribution | uniform, plus or minus, order kept | stated with each preset |
 
+mod scenarios;
 mod tables;
 mod topologies;
 
@@ -77,7 +78,12 @@ pub fn list() -> Vec<Entry> {
         source: topologies::SOURCE,
         licence: topologies::LICENCE,
     });
-    rows.chain(topologies).collect()
+    let scenarios = scenarios::ALL.iter().map(|scenario| Entry {
+        name: scenario.name.to_owned(),
+        source: scenario.source,
+        licence: scenario.licence,
+    });
+    rows.chain(scenarios).chain(topologies).collect()
 }
 
 /// The links of a preset: one, or those of a topology. `None` when there is none of this name; capitals, blanks and signs do not matter.
@@ -87,6 +93,7 @@ pub fn find(name: &str) -> Option<Vec<LinkProfile>> {
     let mut rows = tables::SETS.iter().flat_map(|set| set.rows.iter().map(move |row| (set, row)));
     rows.find(|(set, row)| full_name(set, row) == wanted)
         .map(|(set, row)| vec![profile(set, row)])
+        .or_else(|| scenarios::find(&wanted).map(|profile| vec![profile]))
         .or_else(|| topologies::find(&wanted))
 }
 
