@@ -210,6 +210,9 @@ fn a_queue_of_seconds_is_told() {
     says(&profile, "waits 13107 ms");
     says(&profile, "bufferbloat");
     assert!(matches!(params.rate, Rate::Constant(rate) if rate.bits_per_second() == 81_000_000));
+    // A latency is what the rate, and the peak rate, make of it: tc prints the same for `latency 10ms` and `limit 15290` here.
+    let profile = one("tc qdisc add dev eth0 root tbf rate 10mbit burst 100kb latency 10ms peakrate 11mbit mtu 1540");
+    assert_eq!(profile.link.down.queue, Queue::DropTail(QueueLimit::Bytes(study_units::Bytes::new(15_290))));
     // With netem below it the limit has no effect.
     let profile = one(&format!("{script}tc qdisc add dev eth0 parent 1:1 netem delay 10ms"));
     says(&profile, "tbf's own `limit` or `latency` has no effect");
