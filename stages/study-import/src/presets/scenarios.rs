@@ -44,7 +44,14 @@ const fn interop(name: &'static str, command: &'static str, delay: u64, kind: Ki
 const MP_QUIC: &str = "qdeconinck/mp-quic, issue 31";
 
 const fn mp_quic(name: &'static str, command: &'static str, delay: u64) -> Scenario {
-    Scenario { name, source: MP_QUIC, licence: "licence not checked; numbers only", command, delay, kind: Kind::Independent(1) }
+    Scenario {
+        name,
+        source: MP_QUIC,
+        licence: "licence not checked; numbers only",
+        command,
+        delay,
+        kind: Kind::Independent(1),
+    }
 }
 
 pub(super) const ALL: &[Scenario] = &[
