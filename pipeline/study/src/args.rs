@@ -41,6 +41,9 @@ pub enum Command {
     Kinds(KindsArgs),
     /// The JSON Schema of study files, for editors
     Schema,
+    /// Turn foreign inputs into a part of a study, and say what they really do
+    #[command(subcommand)]
+    Import(ImportCommand),
     /// Look at and tidy up the store
     #[command(subcommand)]
     Cache(CacheCommand),
@@ -249,6 +252,57 @@ pub struct ReportArgs {
 /// `kinds`.
 #[derive(Debug, Args)]
 pub struct KindsArgs {
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `import`.
+#[derive(Debug, Subcommand)]
+pub enum ImportCommand {
+    /// Links from commands of tc: netem, tbf, htb
+    Netem(NetemArgs),
+    /// Links from the presets of well-known tools; without a name, their list
+    Preset(PresetArgs),
+}
+
+/// Directions of `import netem`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ShapedWay {
+    /// Towards the viewer: they were run on the server's side
+    Down,
+    /// From the viewer: they were run on the viewer's side
+    Up,
+    /// They were run on both sides
+    Both,
+}
+
+/// `import netem`.
+#[derive(Debug, Args)]
+pub struct NetemArgs {
+    /// A script, `-` for standard input, or a command line itself
+    #[arg(value_name = "INPUT", required = true)]
+    pub input: Vec<String>,
+    /// What the commands shape; tc shapes what a device sends, so one direction
+    #[arg(long, value_enum, default_value_t = ShapedWay::Down)]
+    pub direction: ShapedWay,
+    /// A name for the link instead of the device's
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Warnings make exit code 1
+    #[arg(long)]
+    pub strict: bool,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `import preset`.
+#[derive(Debug, Args)]
+pub struct PresetArgs {
+    /// The preset, e.g. `devtools_slow_4g`
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
     /// One JSON document on stdout
     #[arg(long)]
     pub json: bool,

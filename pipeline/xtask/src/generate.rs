@@ -7,7 +7,7 @@ use std::path::Path;
 
 const FOLDER: &str = "docs/reference";
 
-const COMMANDS: [&[&str]; 13] = [
+const COMMANDS: [&[&str]; 16] = [
     &["run"],
     &["plan"],
     &["why"],
@@ -17,6 +17,9 @@ const COMMANDS: [&[&str]; 13] = [
     &["report"],
     &["kinds"],
     &["schema"],
+    &["import"],
+    &["import", "netem"],
+    &["import", "preset"],
     &["cache"],
     &["cache", "stats"],
     &["cache", "verify"],

@@ -3,6 +3,7 @@
 mod cache;
 mod check;
 mod graph;
+mod import;
 mod kinds;
 mod plan;
 mod report;
@@ -30,6 +31,7 @@ pub fn execute(cli: &Cli, terminal: &Terminal) -> Result<Exit, Failure> {
         Command::Report(args) => report::execute(args, terminal),
         Command::Kinds(args) => kinds::execute(args),
         Command::Schema => schema::execute(),
+        Command::Import(command) => import::execute(command, terminal),
         Command::Cache(command) => cache::execute(command, terminal),
     }
 }

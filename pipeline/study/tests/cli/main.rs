@@ -5,6 +5,7 @@ mod commands;
 mod determinism;
 mod emulated;
 mod explain;
+mod import;
 mod input;
 mod interruption;
 mod keys;
