@@ -66,7 +66,8 @@ pub(super) fn equal_settings(arms: &[Evidence]) -> Vec<Finding> {
         }
     }
     let count = |arm: &Evidence| arm.nodes.iter().map(|node| node.sysctls.len()).sum::<usize>().to_string();
-    let finding = Finding::of(by_arm(arms, count), "equal", "settings read");
+    let unread = arms.iter().any(|arm| arm.nodes.is_empty() || arm.nodes.iter().any(|node| node.sysctls.is_empty()));
+    let finding = Finding::of(by_arm(arms, count), "equal", "settings read").unknown(unread, "not read for each node");
     let text = format!("kernel settings differ: {}", differ.iter().cloned().collect::<Vec<_>>().join(", "));
     vec![finding.unequal(compare(arms), !differ.is_empty(), text)]
 }

@@ -75,6 +75,7 @@ pub(super) fn equal_states(arms: &[Evidence]) -> Vec<Finding> {
         a.keys().chain(b.keys()).any(off)
     };
     let differ = arms.windows(2).any(|pair| apart(&pair[0], &pair[1]));
-    let finding = Finding::of(by_arm(arms, text), "equal", "");
+    let unknown = arms.iter().any(|arm| states(arm).is_empty());
+    let finding = Finding::of(by_arm(arms, text), "equal", "").unknown(unknown, "not known for each arm");
     vec![finding.unequal(compare(arms), differ, "session states differ")]
 }
