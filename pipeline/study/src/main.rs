@@ -24,7 +24,12 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = args::Cli::parse();
+    // Before anything else: this process may be a child that enters a user namespace, for which it must have one thread.
+    let arguments = match study_shaper::early_main(std::env::args_os()) {
+        study_shaper::Early::Exit(code) => return code,
+        study_shaper::Early::Continue(arguments) => arguments,
+    };
+    let cli = args::Cli::parse_from(arguments);
     let terminal = terminal::Terminal::detect(cli.color);
     match commands::execute(&cli, &terminal) {
         Ok(exit) => exit.into(),

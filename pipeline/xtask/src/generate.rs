@@ -7,7 +7,7 @@ use std::path::Path;
 
 const FOLDER: &str = "docs/reference";
 
-const COMMANDS: [&[&str]; 13] = [
+const COMMANDS: [&[&str]; 15] = [
     &["run"],
     &["plan"],
     &["why"],
@@ -21,6 +21,8 @@ const COMMANDS: [&[&str]; 13] = [
     &["cache", "stats"],
     &["cache", "verify"],
     &["cache", "gc"],
+    &["doctor"],
+    &["node"],
 ];
 
 /// Writes the pages.

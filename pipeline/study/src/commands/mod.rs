@@ -2,8 +2,10 @@
 
 mod cache;
 mod check;
+mod doctor;
 mod graph;
 mod kinds;
+mod node;
 mod plan;
 mod report;
 mod run;
@@ -30,6 +32,8 @@ pub fn execute(cli: &Cli, terminal: &Terminal) -> Result<Exit, Failure> {
         Command::Report(args) => report::execute(args, terminal),
         Command::Kinds(args) => kinds::execute(args),
         Command::Schema => schema::execute(),
+        Command::Doctor(args) => doctor::execute(args, terminal),
+        Command::Node(args) => node::execute(args, terminal),
         Command::Cache(command) => cache::execute(command, terminal),
     }
 }
