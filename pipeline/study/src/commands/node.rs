@@ -50,12 +50,13 @@ fn params(args: &NodeArgs, terminal: &Terminal) -> Result<NodeParams, Failure> {
 fn document(args: &NodeArgs) -> Result<(String, Vec<u8>), Failure> {
     let Some(path) = &args.settings else { return Ok(("settings".to_owned(), Vec::new())) };
     let mut bytes = Vec::new();
-    let read = if path.as_os_str() == "-" {
+    let from_stdin = path.as_os_str() == "-";
+    let read = if from_stdin {
         std::io::stdin().lock().read_to_end(&mut bytes).map(drop)
     } else {
         std::fs::read(path).map(|read| bytes = read)
     };
-    let name = path.display().to_string();
+    let name = if from_stdin { "stdin".to_owned() } else { path.display().to_string() };
     read.map_err(|error| Failure::usage(format!("cannot read the settings in `{name}`: {error}")))?;
     Ok((name, bytes))
 }

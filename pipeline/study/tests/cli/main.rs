@@ -3,13 +3,16 @@
 
 mod commands;
 mod determinism;
+mod doctor;
 mod explain;
 mod input;
 mod interruption;
 mod keys;
 mod links;
+mod node;
 mod output;
 mod publishing;
 mod rerun;
 mod sandbox;
 mod shipped;
+mod user;

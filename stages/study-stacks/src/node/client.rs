@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use study_cdn::catalog::{Title, segment_bytes, segment_durations};
-use study_cdn::player::{Decisions, Player, SessionSummary};
+use study_cdn::catalog::Title;
+use study_cdn::player::SessionSummary;
 
 pub(super) async fn run(
     end: &EndParams,
@@ -23,7 +23,7 @@ pub(super) async fn run(
 ) -> Result<NodeEnd, NodeError> {
     let settings = StackSettings { depth: role.depth, ..end.settings()? };
     let trust = Credentials::read(Path::new(&end.credentials))?.trust();
-    let title = role.title.as_ref().map(title).transpose()?;
+    let title = role.title.as_ref().map(TitleParams::title).transpose().map_err(refused)?;
     let client = Client::new(settings, trust)?;
     client.prime(role.connect.0, SERVER_NAME).await?;
     let connection = client.connect(role.connect.0, SERVER_NAME).await?;
@@ -58,6 +58,11 @@ pub(super) async fn run(
     })
 }
 
+/// Settings that were not decoded, and so not checked.
+fn refused(reason: String) -> StackError {
+    StackError::Setting { stack: "client", setting: "title", asked: "a title".to_owned(), reason }
+}
+
 /// A row of a transfer.
 fn row(record: &FetchRecord) -> Value {
     let error = record.error.as_ref().map(|error| json!({ "code": error.code(), "message": error.to_string() }));
@@ -83,39 +88,6 @@ async fn fetched(
     Ok(())
 }
 
-/// The title as its manifest would have it.
-fn title(params: &TitleParams) -> Result<Arc<Title>, StackError> {
-    let refuse = |setting, reason: String| StackError::Setting {
-        stack: "client",
-        setting,
-        asked: format!("{} rungs, {}", params.rungs.len(), params.duration),
-        reason,
-    };
-    let rungs: Vec<u32> =
-        params.rungs.iter().map(|rate| u32::try_from(rate.bits_per_second() / 1_000).unwrap_or(u32::MAX)).collect();
-    let durations = segment_durations(params.duration, params.segment);
-    let sizes = durations.iter().flat_map(|length| rungs.iter().map(|rate| segment_bytes(*rate, *length, 1.0)));
-    let sizes = sizes.collect();
-    Title::new(rungs.into(), durations, sizes).map(Arc::new).map_err(|error| refuse("title", error.to_string()))
-}
-
-fn player(params: &TitleParams, title: Arc<Title>) -> Result<Player, StackError> {
-    let start = clock::now();
-    let refuse = |reason: String| StackError::Setting {
-        stack: "client",
-        setting: "decisions",
-        asked: params.player.decisions.name().to_owned(),
-        reason,
-    };
-    match &params.player.decisions {
-        Decisions::ClosedLoop => Ok(Player::closed_loop(&params.player, title, start)),
-        Decisions::FixedRung(rung) => {
-            Player::fixed_rung(&params.player, title, start, *rung).map_err(|error| refuse(error.to_string()))
-        }
-        Decisions::Replay(_) => Err(refuse("a client alone knows no other arm to repeat".to_owned())),
-    }
-}
-
 async fn played(
     connection: &Connection,
     params: &TitleParams,
@@ -123,7 +95,7 @@ async fn played(
     out: &mut dyn FnMut(&Value) -> Result<(), NodeError>,
     failed: &mut u64,
 ) -> Result<Option<Value>, NodeError> {
-    let mut player = player(params, Arc::clone(&title))?;
+    let mut player = params.player(Arc::clone(&title), clock::now()).map_err(refused)?;
     let path = |segment: usize, rung: usize| {
         let [segment_number, rung_number] = [segment, rung].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
         let id = ObjectId { title: params.number, segment: segment_number, rung: rung_number };

@@ -6,11 +6,13 @@ use crate::settings::StackSettings;
 use crate::stacks::StackChoice;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use study_cdn::cache::CacheParams;
-use study_cdn::player::PlayerParams;
+use study_cdn::catalog::{Title, segment_bytes, segment_durations};
+use study_cdn::player::{Decisions, Player, PlayerParams};
 use study_transport::{CongestionControl, SessionState, TransportParams};
 use study_tree::{Cx, Decode, Diagnostic, Node, choices, defaults, params, split_keys};
-use study_units::{BitRate, Bytes, SimDuration};
+use study_units::{BitRate, Bytes, SimDuration, SimTime};
 
 choices! {
     /// A role.
@@ -180,8 +182,38 @@ impl NodeParams {
                     cx.push(Diagnostic::error("no-work", node.span, problem).help("give one of them"));
                     return None;
                 }
+                if let Some(Err(reason)) = role.title.as_ref().map(TitleParams::check) {
+                    let span = node.get("title").map_or(node.span, |title| title.span);
+                    cx.push(Diagnostic::error("bad-title", span, reason).help("a client plays one title by itself"));
+                    return None;
+                }
                 Some(Self::Client(end?, role))
             }
+        }
+    }
+}
+
+impl TitleParams {
+    fn check(&self) -> Result<(), String> {
+        self.player(self.title()?, SimTime::ZERO).map(drop)
+    }
+    /// The title as its manifest would have it.
+    pub(super) fn title(&self) -> Result<Arc<Title>, String> {
+        let kilobits = |rate: &BitRate| u32::try_from(rate.bits_per_second() / 1_000).unwrap_or(u32::MAX);
+        let rungs: Vec<u32> = self.rungs.iter().map(kilobits).collect();
+        let durations = segment_durations(self.duration, self.segment);
+        let sizes = durations.iter().flat_map(|length| rungs.iter().map(|rate| segment_bytes(*rate, *length, 1.0)));
+        let sizes = sizes.collect();
+        Title::new(rungs.into(), durations, sizes).map(Arc::new).map_err(|error| error.to_string())
+    }
+    /// Its player; the viewer arrives at `start`.
+    pub(super) fn player(&self, title: Arc<Title>, start: SimTime) -> Result<Player, String> {
+        match &self.player.decisions {
+            Decisions::ClosedLoop => Ok(Player::closed_loop(&self.player, title, start)),
+            Decisions::FixedRung(rung) => {
+                Player::fixed_rung(&self.player, title, start, *rung).map_err(|error| error.to_string())
+            }
+            Decisions::Replay(arm) => Err(format!("there is no other arm `{arm}` whose decisions could be repeated")),
         }
     }
 }
