@@ -5,14 +5,17 @@
 
 use crate::backend::{Backend, Device, Privilege};
 use crate::error::{At, ShaperError, Step, StepError};
+use crate::leftovers;
 use crate::namespace::Namespace;
 use crate::netlink::Netlink;
 use crate::rig::{Rig, RigOptions};
+use crate::selftest::SelfTest;
 use crate::topology::Topology;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getgid, getppid, getuid};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -22,10 +25,16 @@ use study_link::{DirectionParams, LinkParams, Rate};
 use study_units::{BitRate, SimDuration};
 
 const PROBE: &str = "__shaper-probe";
+const QDISC: &str = "__shaper-qdisc";
+const SELF_TEST: &str = "__shaper-self-test";
 const WORKER: &str = "__shaper-worker";
 const PLAIN_WORKER: &str = "__shaper-plain-worker";
+/// The variable that every child carries, and what it starts: who began it. `study doctor` finds by it what outlived its runner.
+pub(crate) const RUNNER: &str = "STUDY_SHAPER_RUNNER";
 /// How long a probe may take, seconds.
 const PROBE_SECONDS: u64 = 10;
+/// How long a self-test may take, seconds.
+const SELF_TEST_SECONDS: u64 = 60;
 
 /// What trying a backend has shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,7 +100,9 @@ pub fn early_main(arguments: impl IntoIterator<Item = OsString>) -> Early {
     let parent = getppid();
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     match arguments.get(1).and_then(|first| first.to_str()) {
-        Some(PROBE) => Early::Exit(probe_child_main(&arguments[2..])),
+        Some(PROBE) => Early::Exit(probe_child_main(&arguments[2..], parent)),
+        Some(QDISC) => Early::Exit(qdisc_child_main(&arguments[2..], parent)),
+        Some(SELF_TEST) => Early::Exit(self_test_child_main(&arguments[2..], parent)),
         Some(WORKER) => match enter_user_namespace().and_then(|()| die_with(parent)) {
             Ok(()) => {
                 arguments.remove(1);
@@ -123,7 +134,7 @@ pub fn early_main(arguments: impl IntoIterator<Item = OsString>) -> Early {
 /// it ends, so spawn it from one that waits for it.
 #[must_use]
 pub fn worker_command(program: &Path) -> Command {
-    let mut command = Command::new(program);
+    let mut command = child_command(program);
     command.arg(WORKER);
     command
 }
@@ -131,9 +142,25 @@ pub fn worker_command(program: &Path) -> Command {
 /// The same as [`worker_command`] without a namespace: for backends that need root as it is.
 #[must_use]
 pub fn plain_worker_command(program: &Path) -> Command {
-    let mut command = Command::new(program);
+    let mut command = child_command(program);
     command.arg(PLAIN_WORKER);
     command
+}
+
+/// A command for a child of ours, marked with who began it.
+fn child_command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env(RUNNER, leftovers::Runner::current().to_string());
+    command
+}
+
+/// Ends this process when the process `parent`, which began it, ends. For children that are not workers: whoever starts a role
+/// in a process of its own tells it its own number. The kernel looks at the **thread** that spawned it.
+///
+/// # Errors
+/// When the kernel refuses, or the parent is another one: it has ended already.
+pub fn end_with_parent(parent: u32) -> Result<(), StepError> {
+    die_with(Pid::from_raw(i32::try_from(parent).unwrap_or(0)))
 }
 
 /// Makes this process root of a new user namespace. It must not have threads.
@@ -194,46 +221,90 @@ pub fn choose(probes: &[Probe]) -> Result<Backend, ShaperError> {
 }
 
 fn try_in_child(backend: Backend, children: &Children) -> Result<(), StepError> {
-    let program = children.program.display().to_string();
-    let output = Command::new(&children.program)
-        .args([PROBE, backend.name()])
-        .arg(&children.tun_node)
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output()
-        .at(Step::Child, &program)?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let answer: Result<Option<StepError>, _> = serde_json::from_str(text.trim());
-    match answer {
-        Ok(None) => Ok(()),
-        Ok(Some(error)) => Err(error),
-        Err(_) => {
-            Err(StepError::new(Step::Child, 0, format!("`{program}` ended with {} and no answer", output.status)))
-        }
-    }
+    ask_child(children, |command| command.args([PROBE, backend.name()]).arg(&children.tun_node))
 }
 
-/// The child's side of [`probe`]: tries, prints the answer as JSON, and ends.
-fn probe_child_main(arguments: &[OsString]) -> ExitCode {
-    // A probe that hangs is ended by the kernel, and says nothing: that is a failure of the step `child`.
-    nix::unistd::alarm::set(PROBE_SECONDS as u32);
-    let backend = arguments.first().and_then(|name| Backend::ALL.iter().find(|b| name.to_str() == Some(b.name())));
-    let (Some(&backend), Some(tun_node)) = (backend, arguments.get(1)) else { return ExitCode::from(2) };
-    let error = try_here(backend, Path::new(tun_node)).err();
-    match serde_json::to_string(&error) {
+/// Tries whether the kernel has the queueing discipline `kind`, in a child process.
+///
+/// # Errors
+/// The step that failed.
+pub(crate) fn try_qdisc_in_child(kind: &str, children: &Children) -> Result<(), StepError> {
+    ask_child(children, |command| command.args([QDISC, kind]))
+}
+
+/// Runs the self-test of a backend in a child process; see [`SelfTest::run`].
+pub(crate) fn self_test_in_child(backend: Backend, children: &Children) -> Result<SelfTest, StepError> {
+    ask_child(children, |command| command.args([SELF_TEST, backend.name()]).arg(&children.tun_node))
+}
+
+/// Runs a child to its end and reads its answer: a value, or the step that failed, as JSON.
+fn ask_child<T: DeserializeOwned>(
+    children: &Children,
+    arguments: impl FnOnce(&mut Command) -> &mut Command,
+) -> Result<T, StepError> {
+    let program = children.program.display().to_string();
+    let mut command = child_command(&children.program);
+    arguments(&mut command);
+    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().at(Step::Child, &program)?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str::<Result<T, StepError>>(text.trim()).unwrap_or_else(|_| {
+        Err(StepError::new(Step::Child, 0, format!("`{program}` ended with {} and no answer", output.status)))
+    })
+}
+
+/// The child's side of [`ask_child`].
+fn answer<T: Serialize>(result: &Result<T, StepError>) -> ExitCode {
+    match serde_json::to_string(result) {
         Ok(text) => println!("{text}"),
         Err(_) => return ExitCode::from(4),
     }
-    ExitCode::from(if error.is_some() { 3 } else { 0 })
+    ExitCode::from(if result.is_err() { 3 } else { 0 })
+}
+
+/// The child's side of [`probe`]: tries, prints the answer as JSON, and ends.
+fn probe_child_main(arguments: &[OsString], parent: Pid) -> ExitCode {
+    // A probe that hangs is ended by the kernel, and says nothing: that is a failure of the step `child`.
+    nix::unistd::alarm::set(PROBE_SECONDS as u32);
+    let Some((backend, tun_node)) = backend_and_node(arguments) else { return ExitCode::from(2) };
+    answer(&inside(backend, parent).and_then(|()| try_here(backend, tun_node)))
+}
+
+fn qdisc_child_main(arguments: &[OsString], parent: Pid) -> ExitCode {
+    nix::unistd::alarm::set(PROBE_SECONDS as u32);
+    let Some(kind) = arguments.first().and_then(|kind| kind.to_str()) else { return ExitCode::from(2) };
+    answer(&inside(Backend::Netem, parent).and_then(|()| try_qdisc(kind)))
+}
+
+fn self_test_child_main(arguments: &[OsString], parent: Pid) -> ExitCode {
+    nix::unistd::alarm::set(SELF_TEST_SECONDS as u32);
+    let Some((backend, tun_node)) = backend_and_node(arguments) else { return ExitCode::from(2) };
+    answer(&inside(backend, parent).and_then(|()| SelfTest::measure(backend, tun_node).map_err(as_step)))
+}
+
+fn backend_and_node(arguments: &[OsString]) -> Option<(Backend, &Path)> {
+    let name = arguments.first()?.to_str()?;
+    let backend = Backend::ALL.iter().find(|backend| backend.name() == name)?;
+    Some((*backend, Path::new(arguments.get(1)?)))
+}
+
+/// Enters the user namespace that the backend needs and ties this process to its parent.
+fn inside(backend: Backend, parent: Pid) -> Result<(), StepError> {
+    let privilege = backend.row().privilege;
+    if privilege == Privilege::UserNamespace || (privilege == Privilege::Any && !getuid().is_root()) {
+        enter_user_namespace()?;
+    }
+    die_with(parent)
+}
+
+fn as_step(error: ShaperError) -> StepError {
+    match error {
+        ShaperError::Step(error) => error,
+        other => StepError::new(Step::Child, 0, other.to_string()),
+    }
 }
 
 fn try_here(backend: Backend, tun_node: &Path) -> Result<(), StepError> {
-    let row = backend.row();
-    let inside = row.privilege == Privilege::UserNamespace || (row.privilege == Privilege::Any && !getuid().is_root());
-    if inside {
-        enter_user_namespace()?;
-    }
-    if let Device::Kernel(kind) = row.device {
+    if let Device::Kernel(kind) = backend.row().device {
         return try_qdisc(kind);
     }
     let way = DirectionParams::plain(SimDuration::ZERO, Rate::Constant(BitRate::from_bits_per_second(100_000_000)));
@@ -241,11 +312,7 @@ fn try_here(backend: Backend, tun_node: &Path) -> Result<(), StepError> {
     let options = RigOptions { tun_node: tun_node.to_owned(), ..RigOptions::default() };
     let rig = Topology::chain(&["near", "far"], vec![link], SeedPath::root(0))
         .and_then(|topology| Rig::build(&topology, backend, &options));
-    match rig {
-        Ok(_) => Ok(()),
-        Err(ShaperError::Step(error)) => Err(error),
-        Err(other) => Err(StepError::new(Step::Child, 0, other.to_string())),
-    }
+    rig.map(drop).map_err(as_step)
 }
 
 /// A kernel that knows the discipline complains about missing options, one that does not, about its name.

@@ -36,8 +36,11 @@ pub mod calibration;
 pub mod child;
 pub mod clock;
 pub mod counters;
+pub mod doctor;
 pub mod error;
 pub mod histogram;
+pub mod leftovers;
+pub mod machine;
 pub mod namespace;
 pub mod netlink;
 mod phase;
@@ -47,6 +50,7 @@ pub mod record;
 mod relay;
 pub mod rig;
 pub mod schedstat;
+pub mod selftest;
 mod sys;
 pub mod sysctl;
 pub mod timing;
@@ -55,14 +59,19 @@ pub mod topology;
 pub use backend::Backend;
 pub use calibration::{Calibration, CalibrationOptions, MeasuredRate, RoundTrips, calibrate};
 pub use child::{
-    Children, Early, Outcome, Probe, choose, early_main, plain_worker_command, probe, probe_all, worker_command,
+    Children, Early, Outcome, Probe, choose, early_main, end_with_parent, plain_worker_command, probe, probe_all,
+    worker_command,
 };
 pub use counters::Counters;
+pub use doctor::{BackendReport, Diagnosis};
 pub use error::{ShaperError, Step, StepError};
 pub use histogram::{Histogram, Summary};
+pub use leftovers::{Fate, Leftover, Search};
+pub use machine::Machine;
 pub use namespace::Namespace;
 pub use record::{DirectionRecord, LinkRecord, LossBits, Losses, RealisedLoss};
 pub use rig::{ACCURATE_RATE, BEST_EFFORT_RATE, Link, Rig, RigOptions};
 pub use schedstat::{ThreadUse, ThreadWatch};
+pub use selftest::{CarriedRate, SelfTest, Verdict};
 pub use timing::{Canary, Quality, Signal, SignalKind, Timing, TimingWatch};
 pub use topology::{End, LinkSpec, Topology};

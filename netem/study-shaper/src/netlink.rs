@@ -139,6 +139,16 @@ impl Netlink {
             .block_on(self.handle.link().add(message).execute())
             .map_err(|e| refused(Step::VethPair, &format!("{name} with {peer}"), &e))
     }
+    /// Removes an interface, and its other end with it.
+    ///
+    /// # Errors
+    /// When there is none of that name, or the kernel refuses.
+    pub fn remove(&self, name: &str) -> Result<(), StepError> {
+        let index = self.index(name)?;
+        self.runtime
+            .block_on(self.handle.link().del(index).execute())
+            .map_err(|e| refused(Step::Interface, &format!("{name}: remove"), &e))
+    }
     /// Switches an interface on without an address.
     ///
     /// # Errors

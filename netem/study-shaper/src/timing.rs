@@ -12,6 +12,7 @@
 use crate::clock;
 use crate::error::{At, Step, StepError};
 use crate::histogram::{Histogram, Summary};
+use crate::machine::Ticks;
 use crate::record::{DirectionRecord, LinkRecord};
 use crate::rig::Rig;
 use crate::schedstat::ThreadUse;
@@ -164,29 +165,6 @@ fn sing(stop: &AtomicBool) -> Histogram {
     overslept
 }
 
-/// All ticks and the stolen ones of the machine.
-#[derive(Debug, Clone, Copy, Default)]
-struct Ticks {
-    all: u64,
-    stolen: u64,
-}
-
-impl Ticks {
-    fn read() -> Self {
-        let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-        Self::parse(text.lines().next().unwrap_or_default())
-    }
-    fn parse(line: &str) -> Self {
-        // The last two of ten fields are guests' time, counted in the first two already.
-        let fields: Vec<u64> = line.split_whitespace().skip(1).take(8).filter_map(|field| field.parse().ok()).collect();
-        Self { all: fields.iter().sum(), stolen: fields.get(7).copied().unwrap_or(0) }
-    }
-    fn stolen_share(self, since: Self) -> f64 {
-        let all = self.all.saturating_sub(since.all);
-        if all == 0 { 0.0 } else { self.stolen.saturating_sub(since.stolen) as f64 / all as f64 }
-    }
-}
-
 /// UDP datagrams that came and those that found no room, of one node.
 type Udp = (u64, u64);
 
@@ -226,7 +204,13 @@ impl TimingWatch {
             let share = refused as f64 / (came + refused).max(1) as f64;
             signals.push(Signal::new(SignalKind::UdpBufferErrors, node, share, 0.0, 0.001));
         }
-        signals.push(Signal::new(SignalKind::Steal, "machine", Ticks::read().stolen_share(self.ticks), 0.01, 0.03));
+        signals.push(Signal::new(
+            SignalKind::Steal,
+            "machine",
+            Ticks::read().since(self.ticks).stolen_share(),
+            0.01,
+            0.03,
+        ));
         let quality = signals.iter().map(|signal| signal.quality).max().unwrap_or(Quality::Clean);
         Timing { quality, signals, canary }
     }
@@ -281,14 +265,6 @@ mod tests {
         assert_eq!(quality(SignalKind::ForeignLosses, 1.0), Quality::Tainted);
         let wait = ThreadUse { wall_ms: 100.0, cpu_ms: 1.0, wait_ms: 6.0, turns: 10 };
         assert_eq!(run_queue("client", &wait).quality, Quality::Tainted);
-    }
-
-    #[test]
-    fn steal_is_a_share_of_all_ticks() {
-        let before = Ticks::parse("cpu 100 0 100 800 0 0 0 0 50 0");
-        let after = Ticks::parse("cpu 150 0 130 900 0 0 0 20 90 0");
-        assert_eq!(after.stolen_share(before), 0.1);
-        assert_eq!(after.stolen_share(after), 0.0);
     }
 
     #[test]

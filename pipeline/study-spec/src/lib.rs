@@ -17,6 +17,7 @@
 
 mod axes;
 mod cells;
+mod document;
 mod expect;
 mod frames;
 mod keys;
@@ -37,6 +38,7 @@ mod study;
 mod variant;
 mod yaml;
 
+pub use document::Document;
 pub use expect::mismatches;
 pub use load::{Loaded, Options, load};
 pub use plan::{InputBinding, PlannedNode, Study};

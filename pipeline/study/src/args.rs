@@ -3,6 +3,7 @@
 use crate::terminal::ColorChoice;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use study_stacks::node::RoleChoice;
 
 /// Reproducible network studies: one YAML file in, a report with intervals out; only what changed runs again.
 #[derive(Debug, Parser)]
@@ -47,6 +48,11 @@ pub enum Command {
     /// Look at and tidy up the store
     #[command(subcommand)]
     Cache(CacheCommand),
+    /// What this machine can emulate and why not; removes what a crash left behind
+    Doctor(DoctorArgs),
+    /// Internal: one emulated role in a process of its own
+    #[command(hide = true)]
+    Node(NodeArgs),
 }
 
 /// A study and what is laid over it.
@@ -356,6 +362,94 @@ pub struct GcArgs {
     /// One JSON document on stdout
     #[arg(long)]
     pub json: bool,
+}
+
+/// `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Remove leftovers; touches nothing that `study` did not make
+    #[arg(long)]
+    pub clean: bool,
+    /// The TUN device node
+    #[arg(long, value_name = "FILE", default_value = "/dev/net/tun")]
+    pub tun_node: PathBuf,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The role of `node`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Role {
+    /// Has every object
+    Origin,
+    /// A cache between edges and the origin
+    Shield,
+    /// A cache between clients and what is above it
+    Edge,
+    /// Fetches objects or plays a title
+    Client,
+}
+
+impl From<Role> for RoleChoice {
+    fn from(role: Role) -> Self {
+        match role {
+            Role::Origin => Self::Origin,
+            Role::Shield => Self::Shield,
+            Role::Edge => Self::Edge,
+            Role::Client => Self::Client,
+        }
+    }
+}
+
+/// `node`.
+#[derive(Debug, Args)]
+pub struct NodeArgs {
+    /// The role
+    #[arg(value_enum, value_name = "ROLE")]
+    pub role: Role,
+    /// Settings in YAML or JSON; `-` is stdin
+    #[arg(long, value_name = "FILE")]
+    pub settings: Option<PathBuf>,
+    /// One setting, e.g. `cache.size=64MiB`; may be repeated
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub sets: Vec<String>,
+    /// The stack: `h2-hyper` or `h3-quinn`
+    #[arg(long, value_name = "NAME")]
+    pub stack: Option<String>,
+    /// Congestion control of this end
+    #[arg(long, value_name = "NAME")]
+    pub congestion_control: Option<String>,
+    /// The file with authority, certificate and key that all roles share; the first server makes it
+    #[arg(long, value_name = "FILE")]
+    pub credentials: Option<String>,
+    /// Where a server listens; port 0 is any free one
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<String>,
+    /// Where an edge or shield fetches what it has not
+    #[arg(long, value_name = "ADDRESS")]
+    pub upstream: Option<String>,
+    /// The server of a client
+    #[arg(long, value_name = "ADDRESS")]
+    pub connect: Option<String>,
+    /// End when the process with this number, which starts this one, ends
+    #[arg(long, value_name = "PID")]
+    pub parent: Option<u32>,
+}
+
+impl NodeArgs {
+    /// The flags that are settings: how each is written, its key, and its value.
+    pub fn flags(&self) -> impl Iterator<Item = (&'static str, &'static str, &str)> {
+        let flags = [
+            ("--stack", "stack", &self.stack),
+            ("--congestion-control", "congestion_control", &self.congestion_control),
+            ("--credentials", "credentials", &self.credentials),
+            ("--listen", "listen", &self.listen),
+            ("--upstream", "upstream", &self.upstream),
+            ("--connect", "connect", &self.connect),
+        ];
+        flags.into_iter().filter_map(|(flag, key, value)| Some((flag, key, value.as_deref()?)))
+    }
 }
 
 #[cfg(test)]

@@ -17,3 +17,19 @@ pub fn cancel_flag() -> Result<Arc<AtomicBool>, Failure> {
     }
     Ok(flag)
 }
+
+/// What signals have asked a role of.
+pub struct EndFlags {
+    /// To end: set by SIGTERM, which is how a role is told that it is not needed any more, and by SIGINT.
+    pub end: Arc<AtomicBool>,
+    /// Set by SIGINT only.
+    pub interrupted: Arc<AtomicBool>,
+}
+
+/// Watches for both; the second of them ends the program at once.
+pub fn end_flags() -> Result<EndFlags, Failure> {
+    let flags = EndFlags { end: cancel_flag()?, interrupted: Arc::default() };
+    register(SIGINT, Arc::clone(&flags.interrupted))
+        .map_err(|e| Failure::environment(format!("cannot watch for Ctrl-C: {e}")))?;
+    Ok(flags)
+}

@@ -7,7 +7,7 @@ use std::path::Path;
 
 const FOLDER: &str = "docs/reference";
 
-const COMMANDS: [&[&str]; 16] = [
+const COMMANDS: [&[&str]; 18] = [
     &["run"],
     &["plan"],
     &["why"],
@@ -24,6 +24,8 @@ const COMMANDS: [&[&str]; 16] = [
     &["cache", "stats"],
     &["cache", "verify"],
     &["cache", "gc"],
+    &["doctor"],
+    &["node"],
 ];
 
 /// Writes the pages.

@@ -4,6 +4,8 @@
 //! of bytes. Keys are Ed25519, so that signatures have 64 bytes whatever they sign and every handshake of a trial has the
 //! same size. The authority itself is not sent: clients have it.
 
+mod file;
+
 use crate::error::StackError;
 use rcgen::{CertificateParams, CustomExtension, IsCa, Issuer, KeyPair, PKCS_ED25519, SerialNumber};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};

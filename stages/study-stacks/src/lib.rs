@@ -38,6 +38,7 @@ mod error;
 mod h2_hyper;
 mod h3_quinn;
 mod link;
+pub mod node;
 mod payload;
 pub mod readback;
 mod server;

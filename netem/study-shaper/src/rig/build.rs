@@ -4,6 +4,7 @@ use super::{Link, Node, Rig, RigOptions, Since};
 use crate::backend::{Backend, Device};
 use crate::counters::CounterFiles;
 use crate::error::{At, ShaperError, Step, StepError};
+use crate::leftovers::MAC_PREFIX;
 use crate::namespace::{Namespace, in_thread};
 use crate::netlink::{InterfaceSettings, Netlink};
 use crate::port::Port;
@@ -161,7 +162,8 @@ fn packet_port(
     };
     let [high, low] = (link as u16).to_be_bytes();
     // A locally administered address; with ARP off it is the one that the node answers to.
-    let mac = [0x02, 0x53, 0x54, high, low, side];
+    let [first, second, third] = MAC_PREFIX;
+    let mac = [first, second, third, high, low, side];
     let (inner, outer) = (interface(link), format!("r{link}x{side}"));
     netlink.add_veth(&outer, &inner, node.namespace.as_fd(), mac)?;
     let index = netlink.raise(&outer, options.mtu, options.queue_length)?;

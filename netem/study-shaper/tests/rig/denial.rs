@@ -24,8 +24,8 @@ fn probe_as_user(program: &Path, backend: Backend, tun_node: &Path) -> Result<Op
     command.args(["__shaper-probe", backend.name()]).arg(tun_node);
     let output = as_plain_user(&mut command).output().map_err(|e| e.to_string())?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let answer = study_tree::serde_json::from_str(text.trim());
-    answer.map_err(|e| format!("{e}: `{text}` {}", String::from_utf8_lossy(&output.stderr)))
+    let answer = study_tree::serde_json::from_str::<Result<(), StepError>>(text.trim());
+    answer.map(Result::err).map_err(|e| format!("{e}: `{text}` {}", String::from_utf8_lossy(&output.stderr)))
 }
 
 fn denied(found: Option<StepError>, step: Step, errno: i32, cure: &str) -> Check {
@@ -83,10 +83,10 @@ fn forbidden_user_namespaces_are_named(program: &Path, tun_node: &Path) -> Check
     command.args(["--user", "--map-root-user", "sh", "-c", &script]);
     let output = as_plain_user(&mut command).output().map_err(|e| format!("unshare: {e}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let answer: Option<StepError> =
+    let answer: Result<(), StepError> =
         study_tree::serde_json::from_str(text.trim()).map_err(|e| format!("{e}: `{text}`"))?;
     equal("exit code", &output.status.code(), &Some(3))?;
-    denied(answer, Step::UserNamespace, nix::libc::ENOSPC, "max_user_namespaces")
+    denied(answer.err(), Step::UserNamespace, nix::libc::ENOSPC, "max_user_namespaces")
 }
 
 fn a_program_that_is_not_prepared_is_no_backend(_: &Path, tun_node: &Path) -> Check {

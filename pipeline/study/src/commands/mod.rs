@@ -2,9 +2,11 @@
 
 mod cache;
 mod check;
+mod doctor;
 mod graph;
 mod import;
 mod kinds;
+mod node;
 mod plan;
 mod report;
 mod run;
@@ -32,6 +34,8 @@ pub fn execute(cli: &Cli, terminal: &Terminal) -> Result<Exit, Failure> {
         Command::Kinds(args) => kinds::execute(args),
         Command::Schema => schema::execute(),
         Command::Import(command) => import::execute(command, terminal),
+        Command::Doctor(args) => doctor::execute(args, terminal),
+        Command::Node(args) => node::execute(args, terminal),
         Command::Cache(command) => cache::execute(command, terminal),
     }
 }

@@ -4,14 +4,17 @@
 mod commands;
 mod determinism;
 mod emulated;
+mod doctor;
 mod explain;
 mod import;
 mod input;
 mod interruption;
 mod keys;
 mod links;
+mod node;
 mod output;
 mod publishing;
 mod rerun;
 mod sandbox;
 mod shipped;
+mod user;
