@@ -4,6 +4,7 @@
 mod support;
 
 use std::collections::BTreeMap;
+use study_evidence::{Topic, claim};
 use study_ident::SeedPath;
 use study_link::{Bernoulli, Direction, DirectionParams, GilbertElliott, Loss, LossClock, Rate, Verdict};
 use study_units::{Bytes, Probability, SimDuration, SimTime};
@@ -95,6 +96,22 @@ fn gilbert_loss_burst_and_autocorrelation_match_theory_to_three_sigma_on_both_cl
             let lag1 = 1.0 - entries / (n as f64 - count) - exits / count;
             let sigma = (p * (1.0 - p) / (n as f64 - count) + r * (1.0 - r) / count).sqrt();
             assert!((lag1 - lambda).abs() < 3.0 * sigma, "{label}: lag-1 {lag1}");
+            if clock == LossClock::Packet {
+                let claim = |what: &str| {
+                    let condition = format!("loss {:.1} %, bursts of {burst}, 2,000,000 packets", 100.0 * target);
+                    claim!(
+                        Topic::Losses,
+                        format!("Gilbert chain, {what}"),
+                        "Gilbert 1960; variance factor (1 + l) / (1 - l)",
+                        condition
+                    )
+                };
+                let of_loss = (factor * target * (1.0 - target) / n as f64).sqrt();
+                claim("loss").ours(100.0 * count / n as f64, "%").three_sigma(100.0 * target, 100.0 * of_loss);
+                let of_burst = (1.0 - r).sqrt() / r / (runs.len() as f64).sqrt();
+                claim("mean burst").ours(mean(&runs), "packets").three_sigma(burst, of_burst);
+                claim("correlation of neighbours").ours(lag1, "").three_sigma(lambda, sigma);
+            }
         }
     }
 }
@@ -121,7 +138,16 @@ fn gilbert_elliott_with_losses_in_both_states_matches_its_stationary_loss_and_ru
         assert!((rate - expected).abs() < 3.0 * (variance / n as f64).sqrt(), "{rate}");
         let runs = runs(&lost);
         let sigma = (mean(&runs.iter().map(|x| x * x).collect::<Vec<_>>()) / runs.len() as f64).sqrt();
-        assert!((mean(&runs) - loss.mean_loss_run().unwrap()).abs() < 3.0 * sigma, "{}", mean(&runs));
+        let run = loss.mean_loss_run().unwrap();
+        assert!((mean(&runs) - run).abs() < 3.0 * sigma, "{}", mean(&runs));
+        if clock == LossClock::Packet {
+            let claim = |what: &str| {
+                let condition = "p 5 %, r 20 %, loses 80 % in bad and 5 % in good, 4,000,000 packets";
+                claim!(Topic::Losses, format!("Gilbert-Elliott chain, {what}"), "Elliott 1963", condition)
+            };
+            claim("loss").ours(100.0 * rate, "%").three_sigma(100.0 * expected, 100.0 * (variance / n as f64).sqrt());
+            claim("mean run").ours(mean(&runs), "packets").three_sigma(run, sigma);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod support;
 
+use study_evidence::{Topic, claim};
 use study_ident::SeedPath;
 use study_link::{
     Bernoulli, Capped, Direction, DirectionParams, Drops, FourState, Loss, LossAt, LossClock, LossSchedule, LossStep,
@@ -70,7 +71,18 @@ fn four_state_loss_and_burst_match_their_closed_forms_to_three_sigma_on_all_cloc
             let (loss, sigma) = estimate(&values, 10_000);
             assert!((loss - expected).abs() < 3.0 * sigma, "{p13} {}: {loss} +- {sigma}", clock.name());
             assert!(sigma < 0.02 * expected, "{sigma} is too loose to see an error");
+            let claim = |what: &str| {
+                let source = "Salsano et al., netem's four states; Markov chain";
+                let condition = format!("p13 {p13}, p31 {p31}, p32 {p32}, p23 {p23}, p14 {p14}, 2,000,000 packets");
+                claim!(Topic::Losses, format!("four-state chain, {what}"), source, condition)
+            };
+            if clock == LossClock::Packet {
+                claim("loss").ours(100.0 * loss, "%").three_sigma(100.0 * expected, 100.0 * sigma);
+            }
             let (run, sigma) = estimate(&runs(&lost), 100);
+            if clock == LossClock::Packet {
+                claim("mean run").ours(run, "packets").three_sigma(mean_run, sigma);
+            }
             assert!(
                 (run - mean_run).abs() <= 3.0 * sigma,
                 "{p13} {}: run {run} +- {sigma}, not {mean_run}",
@@ -123,7 +135,10 @@ fn capped_losses_match_their_closed_form_and_never_exceed_the_cap() {
         let lost = losses(Loss::Capped(capped), 3, 1_000_000);
         let values: Vec<f64> = lost.iter().map(|l| f64::from(u8::from(*l))).collect();
         let (loss, sigma) = estimate(&values, 1_000);
-        assert!((loss - expected).abs() < 3.0 * sigma, "{rate} {most}: {loss} +- {sigma}");
+        let condition = format!("rate {:.1} %, at most {most} in a row, 1,000,000 packets", 100.0 * rate);
+        claim!(Topic::Losses, "capped losses, loss", "Markov chain, `capped.csv`", condition)
+            .ours(100.0 * loss, "%")
+            .three_sigma(100.0 * expected, 100.0 * sigma);
         let runs = runs(&lost);
         assert_eq!(runs.iter().fold(0.0_f64, |a, b| a.max(*b)), most, "the cap is reached and never exceeded");
         let (mean, sigma) = estimate(&runs, 100);

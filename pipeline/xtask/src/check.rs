@@ -1,6 +1,6 @@
 //! `cargo xtask check`: all checks, one after the other; the first failure does not hide the others.
 
-use crate::{Outcome, command, generate, golden, layers, sharing, tidy};
+use crate::{Outcome, command, generate, golden, layers, sharing, tidy, validation};
 use std::time::Instant;
 
 /// Lints beside those of `[workspace.lints]`: they need no line in the manifest, and cost nothing while editing.
@@ -20,6 +20,7 @@ pub fn run(with_tests: bool) -> Outcome {
         ("shared builds", sharing::check),
         ("clippy", || command::run("cargo", &[CLIPPY, MORE_LINTS].concat())),
         ("generated files", generate::check),
+        ("page of validation", validation::check),
         ("golden digests", || golden::check(&[])),
     ];
     if with_tests {

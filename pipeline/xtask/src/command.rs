@@ -22,6 +22,21 @@ pub fn output(program: &str, arguments: &[&str]) -> Result<Output, Vec<String>> 
         .map_err(|e| vec![format!("cannot start `{program}`: {e}")])
 }
 
+/// Runs a program with more variables in its environment; what it wrote is shown only when it fails.
+pub fn quietly(program: &str, arguments: &[&str], variables: &[(&str, &Path)]) -> Result<(), Vec<String>> {
+    let output = Command::new(program)
+        .args(arguments)
+        .envs(variables.iter().copied())
+        .current_dir(crate::workspace::root())
+        .output()
+        .map_err(|e| vec![format!("cannot start `{program}`: {e}")])?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    Err(vec![format!("`{program} {}` failed ({}):\n{said}", arguments.join(" "), output.status)])
+}
+
 /// Runs a program that must succeed and returns what it wrote to stdout.
 pub fn stdout(program: &str, arguments: &[&str]) -> Result<String, Vec<String>> {
     let output = output(program, arguments)?;

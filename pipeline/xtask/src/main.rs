@@ -12,6 +12,7 @@ mod layers;
 mod reference;
 mod sharing;
 mod tidy;
+mod validation;
 mod workspace;
 
 use std::process::ExitCode;
@@ -23,6 +24,7 @@ usage: cargo xtask <command>
   layers                     which crate may import which
   tidy                       sizes, names and manifests
   generate                   write docs/reference/ again
+  validation [--check]       run the reference tests and write docs/models/validation.md from what they measured
   golden [--update] [NAME..] compare the shipped studies' digests with studies/golden/ (their small variant)
   gallery [NAME..]           run the shipped studies whole and copy their reports into reports/gallery/
 ";
@@ -41,6 +43,8 @@ fn main() -> ExitCode {
         ["generate"] => generate::write(),
         ["golden", "--update", names @ ..] => golden::update(names),
         ["golden", names @ ..] => golden::check(names),
+        ["validation"] => validation::write(),
+        ["validation", "--check"] => validation::check(),
         ["gallery", names @ ..] => gallery::run(names),
         _ => {
             eprint!("{USAGE}");

@@ -12,6 +12,7 @@
 //! | [`distribution`] | cumulative distribution of one metric, one curve per arm |
 //! | [`percentiles`] | percentiles with intervals, one panel per cell, one colour per arm |
 //! | [`trace`] | buffer and bitrate of one session over time |
+//! | [`chart`] | curves and points over two numeric axes |
 //! | [`improvement`] | improvements with intervals and the line of no effect |
 
 mod axis;
@@ -24,6 +25,7 @@ mod style;
 mod svg;
 mod text;
 
+pub mod chart;
 pub mod distribution;
 pub mod improvement;
 pub mod percentiles;

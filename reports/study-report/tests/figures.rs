@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use study_report::figure::chart::{self, Chart, Look, Scaled, Series};
 use study_report::figure::distribution::{self, Curve, Distribution};
 use study_report::figure::improvement::{self, Improvement, Row};
 use study_report::figure::percentiles::{self, Percentiles, PointRange};
@@ -143,6 +144,31 @@ fn improvements_are_drawn_without_defects() {
         rows: Vec::new(),
     };
     check("improvement_empty", &improvement::figure(&none));
+}
+
+fn chart_of(log: bool, names: &[&str], points: usize) -> Figure {
+    let series = |(i, name): (usize, &&str)| Series {
+        name: (*name).into(),
+        look: [Look::Both, Look::Line, Look::Points][i % 3],
+        points: (1..=points).map(|k| k as f64 / points as f64).map(|x| (3.0 * x, 40.0 * x * x + i as f64)).collect(),
+    };
+    let axis = |what: &str| Scaled { what: what.into(), log, zero: true };
+    chart::figure(&Chart {
+        words: words("chart"),
+        x: axis("loss rate (%)"),
+        y: axis("rate (Mbit/s)"),
+        series: names.iter().enumerate().map(series).collect(),
+    })
+}
+
+#[test]
+fn charts_are_drawn_without_defects() {
+    let names = ["NewReno, model", "CUBIC, model", "Mathis et al. 1997", "Padhye et al. 1998", "RFC 9438"];
+    check("chart", &chart_of(false, &names, 12));
+    check("chart_log", &chart_of(true, &names, 300));
+    check("chart_one", &chart_of(false, &names[..1], 1));
+    check("chart_empty", &chart_of(true, &[], 0));
+    assert!(chart_of(true, &names, 2).svg().contains("loss rate (%, log scale)"));
 }
 
 #[test]

@@ -54,6 +54,11 @@ impl Canvas {
             note,
         });
     }
+    /// The filled point of series number n, of this radius.
+    pub(crate) fn mark(&mut self, at: (f64, f64), series: usize, radius: f64) {
+        let (marker, paint) = (Marker::series(series), Paint::Series(series));
+        self.shapes.push(Shape::Point { at, marker, radius, paint, hollow: false, note: None });
+    }
     /// What a reader would stumble over: texts that leave the picture, or lie on one another.
     pub(crate) fn defects(&self) -> Vec<String> {
         let texts: Vec<(&str, Extent)> = self.shapes.iter().filter_map(extent).collect();

@@ -4,6 +4,7 @@
 mod model;
 
 use model::Scene;
+use study_evidence::{Topic, claim, curve};
 use study_second_opinion::{Credentials, Fetch, fetch};
 use study_transport::CongestionControl;
 use study_units::SimDuration;
@@ -33,18 +34,18 @@ fn second_opinion(scene: &Scene, credentials: &Credentials) -> study_second_opin
     fetch(&asked, credentials, scene.links()).unwrap()
 }
 
-/// One cell: ln(model / quinn) of the completion times, one per seed.
-fn cell(make: impl Fn(u64) -> Scene, seeds: u64, credentials: &Credentials) -> (Vec<f64>, [f64; 4]) {
-    let (mut logs, mut sums) = (Vec::new(), [0.0; 4]);
+/// One cell: pairs of completion times \[s\], model and quinn, one per seed, and the means of times and packets.
+fn cell(make: impl Fn(u64) -> Scene, seeds: u64, credentials: &Credentials) -> (Vec<(f64, f64)>, [f64; 4]) {
+    let (mut times, mut sums) = (Vec::new(), [0.0; 4]);
     for seed in 0..seeds {
         let scene = make(seed);
         let (ours, theirs) = (scene.model(credentials.chain_bytes()), second_opinion(&scene, credentials));
         let (a, b) = (ours.completed.as_secs_f64(), theirs.completed.unwrap().as_secs_f64());
-        logs.push(libm::log(a / b));
+        times.push((a, b));
         let add = [a, b, ours.sent as f64, theirs.sent as f64];
         sums.iter_mut().zip(add).for_each(|(sum, x)| *sum += x / seeds as f64);
     }
-    (logs, sums)
+    (times, sums)
 }
 
 /// The transfers that nothing was fitted to.
@@ -68,34 +69,54 @@ fn held_out() -> Vec<Scene> {
         .collect()
 }
 
-/// |ln(model / quinn)| of each transfer that both ended.
-fn differences(scenes: &[Scene], credentials: &Credentials) -> Vec<f64> {
-    let difference = |scene: &Scene| {
+/// Completion times \[s\] of each transfer, model and quinn.
+fn both_times(scenes: &[Scene], credentials: &Credentials) -> Vec<(f64, f64)> {
+    let both = |scene: &Scene| {
         let theirs = second_opinion(scene, credentials).completed.unwrap();
-        libm::log(scene.model(credentials.chain_bytes()).completed.as_secs_f64() / theirs.as_secs_f64())
+        (scene.model(credentials.chain_bytes()).completed.as_secs_f64(), theirs.as_secs_f64())
     };
-    scenes.iter().map(|scene| difference(scene).abs()).collect()
+    scenes.iter().map(both).collect()
 }
+
+fn difference((ours, theirs): &(f64, f64)) -> f64 {
+    libm::log(ours / theirs).abs()
+}
+
+/// Points of the scatter: quinn's time and the model's over it.
+fn ratios(times: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    times.iter().map(|(ours, theirs)| (*theirs, ours / theirs)).collect()
+}
+
+/// What a quantile of the differences is compared with.
+const SOURCE: &str = "quinn-proto 0.11's state machines over the same links with the same losses";
 
 #[test]
 fn the_model_agrees_with_quinn_on_transfers_that_nothing_was_fitted_to() {
     let credentials = Credentials::new().unwrap();
     let scenes = held_out();
-    let mut all = differences(&scenes, &credentials);
+    let times = both_times(&scenes, &credentials);
+    let mut all: Vec<f64> = times.iter().map(difference).collect();
     for (scene, difference) in scenes.iter().zip(&all).filter(|(_, d)| **d > 0.1) {
         println!("{scene:?}: {difference:.3}");
     }
-    for (name, keep) in [("no loss", true), ("loss", false)] {
+    // The goal on the grid, 5 % for p90, is not reached here; 10 % is what the comparison with real links asks for.
+    let claim = |what: &str, n: usize, share: f64| {
+        let condition =
+            format!("{what}, {n} transfers, 15 to 300 ms, 5 kB to 1.5 MB, CUBIC and NewReno, profile quinn-0.11");
+        claim!(Topic::Implementations, "quinn, held-out transfers: |ln(model / quinn)|", SOURCE, condition)
+            .ours(100.0 * share, "%")
+    };
+    for (name, keep) in [("without loss", true), ("with loss", false)] {
         let mut part: Vec<f64> =
             scenes.iter().zip(&all).filter(|(s, _)| (s.loss == 0.0) == keep).map(|(_, d)| *d).collect();
         let (median, p90) = (quantile(&mut part, 0.5), quantile(&mut part, 0.9));
-        println!("held out, {name}: median {median:.4}, p90 {p90:.4}, {} transfers", part.len());
+        claim(&format!("median {name}"), part.len(), median).goal(2.0).at_most(2.0);
+        claim(&format!("p90 {name}"), part.len(), p90).goal(5.0).at_most(10.0);
     }
     let (median, p90) = (quantile(&mut all, 0.5), quantile(&mut all, 0.9));
-    println!("held out: |ln(model / quinn)| median {median:.4}, p90 {p90:.4}, {} transfers", all.len());
-    // The goal on the grid, 5 % for p90, is not reached here; this is what the comparison with real links asks for.
-    assert!(median <= 0.02, "median {median}");
-    assert!(p90 <= 0.10, "p90 {p90}");
+    curve!("quinn", "held-out transfers", ratios(&times));
+    claim("median of all", all.len(), median).goal(2.0).at_most(2.0);
+    claim("p90 of all", all.len(), p90).goal(5.0).at_most(10.0);
 }
 
 fn quantile(values: &mut [f64], p: f64) -> f64 {
@@ -106,30 +127,36 @@ fn quantile(values: &mut [f64], p: f64) -> f64 {
 #[test]
 fn the_model_agrees_with_quinn_on_the_grid() {
     let credentials = Credentials::new().unwrap();
-    let mut all = Vec::new();
+    let (mut all, mut pairs) = (Vec::new(), Vec::new());
     println!("control rtt_ms loss bytes | model s, quinn s, ratio | packets model, quinn | largest |ln ratio|");
     for control in [CongestionControl::Cubic, CongestionControl::NewReno] {
         for rtt in [20, 50, 100, 200] {
             for loss in [0.0, 0.01, 0.03] {
                 for bytes in [8_000, 100_000, 2_000_000] {
                     let seeds = if loss == 0.0 { 1 } else { 8 };
-                    let (logs, [a, b, sent, quinn_sent]) =
+                    let (times, [a, b, sent, quinn_sent]) =
                         cell(|seed| scene(rtt, loss, bytes, control, seed), seeds, &credentials);
-                    let worst = logs.iter().fold(0.0, |w: f64, x| w.max(x.abs()));
+                    let worst = times.iter().map(difference).fold(0.0, f64::max);
                     println!(
                         "{:8} {rtt:3} {loss:.2} {bytes:8} | {a:8.4} {b:8.4} {:6.3} | {sent:7.1} {quinn_sent:7.1} | {worst:.3}",
                         control.name(),
                         a / b
                     );
-                    all.extend(logs.iter().map(|x| x.abs()));
+                    all.extend(times.iter().map(difference));
+                    pairs.extend(times);
                 }
             }
         }
     }
     let (median, p90) = (quantile(&mut all, 0.5), quantile(&mut all, 0.9));
-    println!("|ln(model / quinn)| per transfer: median {median:.4}, p90 {p90:.4}, {} transfers", all.len());
-    assert!(median <= 0.02, "median {median}");
-    assert!(p90 <= 0.05, "p90 {p90}");
+    curve!("quinn", "grid (in-sample)", ratios(&pairs));
+    for (what, share, most) in [("median", median, 2.0), ("p90", p90, 5.0)] {
+        let condition =
+            format!("{what} of {} transfers, 20 to 200 ms, loss 0 to 3 %, 8 kB to 2 MB, CUBIC and NewReno", all.len());
+        claim!(Topic::Implementations, "quinn, grid (in-sample): |ln(model / quinn)|", SOURCE, condition)
+            .ours(100.0 * share, "%")
+            .at_most(most);
+    }
 }
 
 #[test]
@@ -158,7 +185,9 @@ fn both_windows_are_those_of_the_table_at_a_loss_of_one_per_cent() {
         ours += mean(&times) / 4.0;
         theirs += mean(&second_opinion(&scene, &credentials).times) / 4.0;
     }
-    println!("packets per round trip at 1 %: model {ours:.2}, quinn {theirs:.2}, RFC 9438 12");
-    assert!((ours / theirs - 1.0).abs() < 0.05, "{ours} against {theirs}");
-    assert!((0.95 * 12.0..=1.35 * 12.0).contains(&theirs), "{theirs}");
+    let condition = "1 % independent loss, 100 ms, 4 MB, 4 seeds; RFC 9438 table 1 says 12";
+    claim!(Topic::Implementations, "quinn's CUBIC: packets per round trip", SOURCE, condition)
+        .ours(ours, "packets")
+        .relative(theirs, 0.05);
+    assert!((0.95 * 12.0..=1.35 * 12.0).contains(&theirs), "RFC 9438 says 12, quinn {theirs}");
 }

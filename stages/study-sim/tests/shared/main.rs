@@ -5,6 +5,7 @@ mod limits;
 mod scene;
 
 use scene::{bulk, flow, link, ms, objects, run, secs, through};
+use study_evidence::{Topic, claim};
 use study_link::{Queue, QueueLimit};
 use study_sim::{FlowSpec, SharedResult, jain_index};
 use study_transport::{CongestionControl, Protocol};
@@ -61,8 +62,16 @@ fn two_equal_cubic_flows_share_fairly() {
         flows[1].start = ms(3_000);
         let result = run(&params, &flows, secs(120), (secs(20), secs(120)));
         let goodputs = goodputs(&result);
-        println!("{protocol:?}: {goodputs:?} Jain {:.4}", result.jain());
-        assert!(result.jain() > 0.95, "{goodputs:?}");
+        println!("{protocol:?}: {goodputs:?}");
+        claim!(
+            Topic::Queues,
+            "two equal CUBIC flows: Jain's index",
+            "Jain, Chiu, Hawe 1984",
+            format!("{protocol:?}, 20 Mbit/s, 40 ms, queue of 100 kB, second flow 3 s later, 100 s"),
+        )
+        .ours(result.jain(), "")
+        .expected(1.0)
+        .at_least(0.95);
         assert!(goodputs.iter().sum::<f64>() > 18.0, "and the link is used: {goodputs:?}");
         assert_eq!(result.down.lost_queue, result.flows.iter().map(|f| f.down.lost_queue).sum::<u64>());
         assert!(result.down.lost_queue > 0);
@@ -93,9 +102,17 @@ fn two_bbr_v1_flows_in_a_deep_buffer_keep_about_a_bdp_in_the_queue() {
     flows[1].start = ms(1_500);
     let result = run(&params, &flows, secs(60), (secs(20), secs(60)));
     let wait = result.flows[0].down.mean_wait().unwrap().as_millis_f64();
-    println!("BBRv1: {:?}, queue {:.2} BDP", goodputs(&result), wait / 40.0);
+    println!("BBRv1: {:?}", goodputs(&result));
     // A queue of one BDP is a wait of one round trip; with the BDP on the way, two are in flight.
-    assert!((0.7..1.3).contains(&(wait / 40.0)), "{wait} ms");
+    claim!(
+        Topic::Bbr,
+        "two BBRv1 flows in a deep buffer: standing queue",
+        "two BDP in flight, Cardwell et al. 2016",
+        "H3, 20 Mbit/s, 40 ms, queue of 10 BDP",
+    )
+    .ours(wait / 40.0, "BDP")
+    .expected(1.0)
+    .between(0.7, 1.3);
     assert!(goodputs(&result).iter().sum::<f64>() > 18.0);
     assert_eq!(result.down.lost_queue, 0);
 }
@@ -189,15 +206,25 @@ fn a_tail_drop_sawtooth_fills_the_link_from_the_buffer_of_theory_on() {
     let cubic = [0.15, 0.43, 0.6].map(|share| utilisation(CongestionControl::Cubic, share));
     let reno = [0.15, 0.43, 1.1].map(|share| utilisation(CongestionControl::NewReno, share));
     println!("CUBIC at B = 0.15, 0.43, 0.6 P: {cubic:?}; Reno at 0.15, 0.43, 1.1 P: {reno:?}");
-    assert!(cubic[2] > 0.99 && reno[2] > 0.99, "full: {cubic:?} {reno:?}");
-    assert!(cubic[1] > 0.99, "full at its threshold: {cubic:?}");
-    assert!((0.90..0.98).contains(&cubic[0]), "below it the link runs dry: {cubic:?}");
+    let claim = |controller: &str, share: f64, ours: f64| {
+        claim!(
+            Topic::Queues,
+            format!("one {controller} flow and a tail-drop buffer: share of the link"),
+            "sawtooth: CUBIC fills from B = 0.43 BDP on, Reno from B = BDP on",
+            format!("H2, B = {share} BDP, 20 Mbit/s, 100 ms"),
+        )
+        .ours(ours, "")
+    };
+    claim("CUBIC", 0.15, cubic[0]).between(0.90, 0.98);
+    claim("CUBIC", 0.43, cubic[1]).at_least(0.99);
+    claim("CUBIC", 0.6, cubic[2]).at_least(0.99);
+    claim("Reno", 1.1, reno[2]).at_least(0.99);
     // Reno in fluid form: the window rises by a packet per round trip from half of P + B; the round trip grows with the queue.
     for (share, measured) in [(0.15, reno[0]), (0.43, reno[1])] {
         let lowest: f64 = (1.0 + share) / 2.0;
         let (dry, full) = (1.0 - lowest, share * (1.0 + share / 2.0));
         let expected = (dry * (1.0 + lowest) / 2.0 + full) / (dry + full);
-        assert!((measured / expected - 1.0).abs() < 0.03, "B = {share} P: {measured}, not {expected}");
+        claim("Reno", share, measured).relative(expected, 0.03);
     }
 }
 
@@ -212,10 +239,17 @@ fn a_window_limits_the_rate_to_one_window_per_round_trip() {
         let result = run(&params, std::slice::from_ref(&spec), secs(30), (secs(5), secs(30)));
         let law = f64::from(window) * 1448.0 * 8.0 / (rtt as f64 / 1e3);
         let ratio = result.flows[0].goodput / law;
-        println!("W {window} RTT {rtt} ms: {ratio:.4} of the law");
         // A packet and its acknowledgement take 0.124 ms on the wire beside the round trip, and the sender waits for room for
         // a whole packet, so up to one of the window is unused; a window more or less may fall into the measured time.
         let rounds = 25_000.0 / rtt as f64;
-        assert!((0.997 - 1.0 / f64::from(window)..1.0 + 1.0 / rounds).contains(&ratio), "{ratio}");
+        claim!(
+            Topic::NoLoss,
+            "window law, rate = W / RTT: share of it",
+            "a window per round trip, below the BDP",
+            format!("H2, fixed window of {window} packets, {rtt} ms, 100 Mbit/s"),
+        )
+        .ours(ratio, "")
+        .expected(1.0)
+        .between(0.997 - 1.0 / f64::from(window), 1.0 + 1.0 / rounds);
     }
 }

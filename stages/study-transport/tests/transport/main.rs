@@ -13,3 +13,4 @@ mod reference;
 mod support;
 mod tail;
 mod tls;
+mod window;
