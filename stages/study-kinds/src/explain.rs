@@ -143,6 +143,7 @@ impl Rig<'_> {
             popularity: &self.world.popularity,
             replay: self.plan,
             keep_plan: false,
+            recordings: &[],
         })
         .map_err(|e| StageError::failed(e.to_string()))?;
         packets.fetch_add(result.counters.packets, Ordering::Relaxed);

@@ -5,13 +5,17 @@
 //! its own, and its rungs, request times and cache outcomes are every arm's schedule. A rehearsal under the losses that the
 //! arms meet later would favour its arm: its decisions fit them (docs/adr/0006).
 //!
-//! Random streams: those of `study-sim`, under `run/<r>`; the rehearsal's links under `run/<r>/rehearsal`.
+//! With `qlog` some viewers' connections write logs, as files of the stage.
+//!
+//! Random streams: those of `study-sim`, under `run/<r>`; the rehearsal's links under `run/<r>/rehearsal`; which viewers are logged under
+//! `run/<r>/viewer/<c>/qlog`.
 
 mod emulated;
 mod evidence;
 mod fairness;
 mod frames;
 mod inputs;
+mod logs;
 mod modeled;
 mod params;
 mod presets;
@@ -93,6 +97,9 @@ fn trial(
 ) -> Result<TrialResult, StageError> {
     cx.check_cancelled()?;
     let seed = cx.seed.indexed("run", run);
+    // Only a rehearsal has luck of its own.
+    let rehearses = luck != seed;
+    let recordings = if rehearses { Vec::new() } else { logs::recordings(params, &cx.seed, world, (run, arm)) };
     let spec = TrialSpec {
         seed,
         luck,
@@ -102,8 +109,8 @@ fn trial(
         titles: &world.titles,
         popularity: &world.popularity,
         replay,
-        // Only a rehearsal has luck of its own.
-        keep_plan: luck != seed,
+        keep_plan: rehearses,
+        recordings: &recordings,
     };
     run_trial(&spec).map_err(|e| {
         StageError::failed_with_help(e.to_string(), "check `player.decisions` against the catalog's rungs")

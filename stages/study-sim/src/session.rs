@@ -6,6 +6,7 @@ use crate::trial::SessionPlan;
 use std::sync::Arc;
 use study_cdn::catalog::Title;
 use study_cdn::player::{Next, Player, SessionSummary};
+use study_transport::qlog::Trace;
 use study_transport::{AppEvent, ConnectionStats, Pool, Priority, SessionState, StreamId, StreamReport};
 use study_units::{SimDuration, SimTime};
 
@@ -47,6 +48,8 @@ pub struct SessionResult {
     pub stats: ConnectionStats,
     /// What happened, for replay; kept where the trial was asked to, because arrival curves are large.
     pub plan: Option<SessionPlan>,
+    /// Logs of its connections, where the trial was asked for them.
+    pub traces: Vec<Trace>,
 }
 
 /// A session at run time.
@@ -178,6 +181,7 @@ impl Session {
             segments,
             stats: self.connection.stats(),
             plan,
+            traces: self.connection.take_traces(),
         }
     }
 

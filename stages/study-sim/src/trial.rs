@@ -14,6 +14,7 @@ use study_cdn::popularity::TitleSampler;
 use study_ident::SeedPath;
 use study_link::LinkCounters;
 use study_transport::features::{FeatureSet, hybrid};
+use study_transport::qlog::Recording;
 use study_transport::{
     CongestionControl, ConnectionConfig, Pool, Protocol, Scheduler, SessionState, StreamId, TransportParams,
 };
@@ -118,6 +119,8 @@ pub struct TrialSpec<'a> {
     pub replay: Option<&'a TrialPlan>,
     /// Whether the sessions keep what happened, for [`TrialResult::plan`].
     pub keep_plan: bool,
+    /// Viewers (by position) whose connections write logs.
+    pub recordings: &'a [(usize, Recording)],
 }
 
 /// Totals of a trial.
@@ -310,7 +313,12 @@ fn open_session(spec: &TrialSpec<'_>, index: usize) -> Result<Session, PlayerErr
     let state = session_of(spec.seed, viewer.client, arm.resumption, arm.transport.early_data_rejected);
     let config = arm.connection(state);
     let path = LinkPath::new(&spec.edges[viewer.edge].client_link, spec.luck.indexed("viewer", viewer.client));
-    let connection = Pool::open(config, path, viewer.arrival).labelled(&format!("viewer {}", viewer.client));
+    let recording = spec.recordings.iter().find(|(viewer, _)| *viewer == index);
+    let connection = match recording {
+        Some((_, recording)) => Pool::open_recorded(config, path, viewer.arrival, recording.clone()),
+        None => Pool::open(config, path, viewer.arrival),
+    };
+    let connection = connection.labelled(&format!("viewer {}", viewer.client));
     Ok(Session::new((index, viewer.edge, title), content, player, connection, state, arm.session_limit, spec.keep_plan))
 }
 

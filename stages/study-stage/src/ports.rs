@@ -83,7 +83,8 @@ fn labelled(part: &InputPart) -> Table {
 pub struct Outputs {
     /// Frames by name.
     pub frames: BTreeMap<String, Table>,
-    /// Files by path relative to `results/<study>/`, e.g. `report.md`, `figures/fig_cdf.svg`.
+    /// Files by path relative to `results/<study>/`, e.g. `report.md`, `figures/fig_cdf.svg`. `{node}` in a path stands for the name of
+    /// the node in file names, which a stage does not know: two nodes with the same result share it.
     pub files: BTreeMap<String, Vec<u8>>,
     /// Counters of the work itself (`events`, `packets`, ...). Recorded beside the result, never hashed.
     pub counters: BTreeMap<String, u64>,

@@ -91,6 +91,10 @@ pub trait Controller: Send + std::fmt::Debug {
     fn on_undo(&mut self, _now: SimTime) {}
     /// The connection was idle longer than its timeout (RFC 5681 section 4.1).
     fn on_idle_restart(&mut self, now: SimTime);
+    /// A name for what it is doing, for logs.
+    fn phase(&self) -> &'static str {
+        if self.window() < self.ssthresh() { "slow_start" } else { "congestion_avoidance" }
+    }
 }
 
 choices! {

@@ -19,6 +19,7 @@
 //! Consumes no random numbers itself; the path does.
 
 mod client_side;
+mod observe;
 mod server_side;
 mod transmit;
 mod windows;
@@ -30,6 +31,7 @@ use crate::config::{ConnectionConfig, Limit, Priority};
 use crate::flow::{AutoWindow, Credit};
 use crate::lane::Lane;
 use crate::pacing::BurstPacer;
+use crate::qlog::{Recorder, Recording, Trace};
 use crate::receiver::{Delivered, Inbound, Receiver};
 use crate::recovery::{MAX_TIMEOUT, Probe, Recovery};
 use crate::send_queue::{Availability, Chunk, ChunkStore, HANDSHAKE, SendQueue};
@@ -139,6 +141,8 @@ struct Up {
     log_end: u64,
     held: SimDuration,
     bytes: u32,
+    /// Its number among the client's packets.
+    number: u32,
     /// The receive window it announces.
     window: u64,
 }
@@ -219,12 +223,30 @@ pub struct Connection<P> {
     done: Vec<Delivered>,
     account: Account,
     stats: ConnectionStats,
+    /// Writes the logs, where they are wanted.
+    recorder: Option<Box<Recorder>>,
 }
 
 impl<P: Path> Connection<P> {
     /// Opens a connection at `start`: the first packet leaves at once.
     #[must_use]
     pub fn open(config: ConnectionConfig, path: P, start: SimTime) -> Self {
+        Self::open_with(config, path, start, None)
+    }
+
+    /// Opens a connection at `start` that writes logs; its client's connection number `number`, from 0.
+    #[must_use]
+    pub fn open_recorded(
+        config: ConnectionConfig,
+        path: P,
+        start: SimTime,
+        recording: &Recording,
+        number: usize,
+    ) -> Self {
+        Self::open_with(config, path, start, Some((recording, number)))
+    }
+
+    fn open_with(config: ConnectionConfig, path: P, start: SimTime, recording: Option<(&Recording, usize)>) -> Self {
         let controller = config.congestion_control.build(&config);
         let limited =
             config.rules.amplification_limit && config.session == SessionState::Cold && !config.handshake.retry;
@@ -284,8 +306,12 @@ impl<P: Path> Connection<P> {
             done: Vec::new(),
             account: Account::new(start),
             stats: ConnectionStats::default(),
+            recorder: None,
             config,
         };
+        if let Some((recording, number)) = recording {
+            connection.record(recording, number);
+        }
         connection.shake_hands();
         connection
     }
@@ -361,6 +387,13 @@ impl<P: Path> Connection<P> {
         let total = self.queue.push(self.now, (stream.0, priority), body, headers, availability);
         self.receiver.streams[stream.0 as usize].total = total;
         self.transmit();
+    }
+
+    /// The logs of both sides, ended now; nothing unless the connection was opened to write them, and nothing a second time.
+    pub fn take_traces(&mut self) -> Vec<Trace> {
+        let (now, gave_up) = (self.now, self.gave_up);
+        self.recovery.journal = None;
+        self.recorder.take().map_or_else(Vec::new, |recorder| recorder.finish(now, gave_up).into())
     }
 
     /// Keeps the times at which bytes of the current response arrive, for [`Connection::take_curve`].

@@ -18,6 +18,7 @@ mod flow;
 mod lane;
 mod pacing;
 mod pool;
+pub mod qlog;
 mod receiver;
 mod recovery;
 mod rtt;

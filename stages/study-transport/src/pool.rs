@@ -15,6 +15,7 @@
 
 use crate::config::{ConnectionConfig, Priority, Scheduler};
 use crate::connection::{AppEvent, Connection, Fate, Flight, Heading, Path, StreamId};
+use crate::qlog::{Recording, Trace};
 use crate::send_queue::Availability;
 use crate::stats::{ConnectionStats, StreamReport};
 use std::collections::VecDeque;
@@ -78,12 +79,24 @@ pub struct Pool<P> {
     /// HTTP/1.1: requests without a connection.
     waiting: VecDeque<(StreamId, Priority)>,
     events: VecDeque<AppEvent>,
+    /// Where logs are wanted.
+    recording: Option<Box<Recording>>,
 }
 
 impl<P: Path> Pool<P> {
     /// Opens the first connection at `start`.
     #[must_use]
     pub fn open(config: ConnectionConfig, path: P, start: SimTime) -> Self {
+        Self::open_with(config, path, start, None)
+    }
+
+    /// Opens the first connection at `start`; all connections write logs.
+    #[must_use]
+    pub fn open_recorded(config: ConnectionConfig, path: P, start: SimTime, recording: Recording) -> Self {
+        Self::open_with(config, path, start, Some(Box::new(recording)))
+    }
+
+    fn open_with(config: ConnectionConfig, path: P, start: SimTime, recording: Option<Box<Recording>>) -> Self {
         let mut pool = Self {
             config,
             label: "connection".to_owned(),
@@ -93,6 +106,7 @@ impl<P: Path> Pool<P> {
             places: Vec::new(),
             waiting: VecDeque::new(),
             events: VecDeque::new(),
+            recording,
         };
         pool.add(Some(path));
         pool
@@ -109,7 +123,11 @@ impl<P: Path> Pool<P> {
     }
 
     fn add(&mut self, path: Option<P>) {
-        let mut connection = Connection::open(self.config.clone(), Lent(path), self.now);
+        let (config, path) = (self.config.clone(), Lent(path));
+        let mut connection = match &self.recording {
+            Some(recording) => Connection::open_recorded(config, path, self.now, recording, self.members.len()),
+            None => Connection::open(config, path, self.now),
+        };
         connection.set_label(&format!("{}, connection {}", self.label, self.members.len()));
         self.holder = self.members.len();
         self.members.push(Member { connection, busy: false, streams: Vec::new() });
@@ -151,6 +169,10 @@ impl<P: Path> Pool<P> {
         let mut sum = ConnectionStats::default();
         self.members.iter().for_each(|m| sum.add(m.connection.stats()));
         sum
+    }
+    /// The logs of all connections, ended now; nothing unless the pool was opened to write them.
+    pub fn take_traces(&mut self) -> Vec<Trace> {
+        self.members.iter_mut().flat_map(|m| m.connection.take_traces()).collect()
     }
     /// The path that all share.
     ///

@@ -117,6 +117,12 @@ impl Receiver {
         self.log.pop_front()
     }
 
+    /// Numbers of the entries of the log below `upto`, left in it.
+    pub fn logged(&self, upto: u64) -> impl Iterator<Item = u64> + '_ {
+        let count = upto.saturating_sub(self.log_base) as usize;
+        self.log.iter().take(count).map(|(number, _)| *number)
+    }
+
     /// A packet arrived. Completed streams are pushed to `done`; returns whether an acknowledgement must leave now.
     pub fn on_packet(
         &mut self,

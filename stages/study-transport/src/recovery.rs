@@ -14,12 +14,16 @@
 //!
 //! Consumes no random numbers.
 
+mod observe;
 mod prr;
 mod timers;
 mod undo;
 
+pub use observe::{Change, Journal};
+
 use crate::config::{RecoveryRules, TailProbe};
 use crate::congestion::{Acked, Controller, Delivery};
+use crate::qlog::LossTrigger;
 use crate::receiver::Receiver;
 use crate::rtt::RttEstimator;
 use crate::send_queue::ChunkStore;
@@ -132,6 +136,8 @@ pub struct Recovery {
     pub fast_retransmit: bool,
     /// When something is to be done without an acknowledgement.
     pub timer: SimTime,
+    /// What a recorder wants to know, where there is one.
+    pub journal: Option<Box<Journal>>,
 }
 
 impl Recovery {
@@ -175,6 +181,7 @@ impl Recovery {
             window_limited: false,
             fast_retransmit: false,
             timer: SimTime::NEVER,
+            journal: None,
         }
     }
 
@@ -329,6 +336,7 @@ impl Recovery {
     /// waited for without end (a QUIC sender would ask for it with a PING).
     fn settle_duplicates(&mut self) {
         let end = self.base + self.sent.len() as u64;
+        self.note_settled();
         self.settled = self.base..end;
         self.base = end;
         self.sent.clear();
@@ -442,7 +450,8 @@ impl Recovery {
             }
             let by_number = !self.rules.rack && self.base + i as u64 + threshold <= largest;
             if by_number || sent.at + wait <= now {
-                self.declare_lost(i, State::Lost, chunks, stats);
+                let trigger = if by_number { LossTrigger::Reordering } else { LossTrigger::Time };
+                self.declare_lost(i, (State::Lost, trigger), chunks, stats);
                 newest_lost = Some(sent.at);
                 if sent.at > self.first_sample {
                     span = span.max(sent.at.since(*oldest_lost.get_or_insert(sent.at)));
@@ -457,7 +466,16 @@ impl Recovery {
         }
     }
 
-    fn declare_lost(&mut self, index: usize, state: State, chunks: &ChunkStore, stats: &mut ConnectionStats) {
+    fn declare_lost(
+        &mut self,
+        index: usize,
+        (state, trigger): (State, LossTrigger),
+        chunks: &ChunkStore,
+        stats: &mut ConnectionStats,
+    ) {
+        if let Some(journal) = &mut self.journal {
+            journal.changes.push(Change::Lost { number: self.base + index as u64, trigger });
+        }
         let sent = &mut self.sent[index];
         sent.state = state;
         self.in_flight -= u64::from(sent.size);
@@ -501,6 +519,9 @@ impl Recovery {
             let period = (self.probe_period() + self.peer_ack_delay) * 3;
             if span > period {
                 self.controller.on_persistent_congestion(now);
+                if let Some(journal) = &mut self.journal {
+                    journal.changes.push(Change::PersistentCongestion);
+                }
                 self.undo.disarm();
                 self.recovery_start = None;
             }

@@ -136,7 +136,8 @@ fn plan<'a>(source: &Source<'a>, run_json: Vec<u8>) -> Result<Vec<Job<'a>>, Fail
                 let files = ["parquet", "csv"].map(|ending| Target { path: format!("{stem}.{ending}"), identity });
                 Job { owner: &node.id, files: files.into(), content: Content::Frame { output, node: index } }
             } else if names::is_inside(&output.name) {
-                let files = vec![Target { path: output.name.clone(), identity: output.object }];
+                let path = output.name.replace("{node}", &stems[node.id.as_str()]);
+                let files = vec![Target { path, identity: output.object }];
                 Job { owner: &node.id, files, content: Content::Object(output) }
             } else {
                 return Err(Failure::new(

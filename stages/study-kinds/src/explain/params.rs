@@ -67,6 +67,10 @@ pub(super) fn decode(node: &Node, cx: &mut Cx<'_>) -> Option<ExplainParams> {
             "write `player: { decisions: { replay: ARM } }` or `{ fixed_rung: 0 }`",
         );
     }
+    if !simulate.qlog.is_off() {
+        let help = "log the sessions of a `simulate` stage; here write `qlog: { viewers: 0 }`";
+        return refuse(cx, "qlog", "a feature ladder keeps no logs of its trials", help);
+    }
     Some(ExplainParams { ladder: ladder?, simulate })
 }
 

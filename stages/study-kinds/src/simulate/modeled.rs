@@ -3,7 +3,7 @@
 use super::frames::{LinkRow, SegmentRow, SessionRow, TrialFrames, TrialKeys, TrialRow};
 use super::inputs::World;
 use super::params::{Arm, SimulateParams};
-use super::{evidence, fairness, rehearse, trial};
+use super::{evidence, fairness, logs, rehearse, trial};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use study_sim::{CacheOutcome, SegmentResult, SessionResult, TrialResult};
@@ -15,6 +15,7 @@ pub type RunOutcome = Vec<TrialResult>;
 
 /// Simulates all runs in parallel; rows are in the order of runs and arms, so that the thread count never shows.
 pub fn run(params: &SimulateParams, cx: &StageCx<'_>, world: &World) -> Result<Outputs, StageError> {
+    logs::check_world(params, world)?;
     let done = AtomicU64::new(0);
     let runs: Vec<RunOutcome> = (0..params.runs)
         .into_par_iter()
@@ -32,6 +33,7 @@ pub fn run(params: &SimulateParams, cx: &StageCx<'_>, world: &World) -> Result<O
         }
     }
     let mut outputs = frames.finish();
+    outputs.files = logs::files(params, world, &runs);
     let sessions: Vec<(usize, usize)> =
         (0..params.arms.len()).map(|arm| completed(runs.iter().map(|run| &run[arm]))).collect();
     outputs.frames.insert("validity".to_owned(), fairness::validity(params, world, &sessions, &[]));

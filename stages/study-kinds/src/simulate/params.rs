@@ -1,5 +1,6 @@
 //! Parameters of `simulate` and of its arms.
 
+use super::logs::{self, QlogParams};
 use super::presets::Preset;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -112,6 +113,9 @@ pub struct SimulateParams {
     pub clients: Option<u64>,
     /// What the comparison claims.
     pub compare: Compare,
+    /// Logs; not in the canonical document where there are none, because they change nothing else.
+    #[serde(skip_serializing_if = "QlogParams::is_off")]
+    pub qlog: QlogParams,
     /// What holds for every arm unless it says otherwise.
     #[serde(flatten)]
     pub base: BaseParams,
@@ -132,10 +136,12 @@ params! {
         clients: Option<u64> = None;
         /// What the comparison claims about its arms.
         compare: Compare = Compare::Equal;
+        /// Logs of some sessions.
+        qlog: QlogParams = defaults();
     }
 }
 
-const STAGE_KEYS: &[&str] = &["mode", "arms", "runs", "clients", "compare"];
+const STAGE_KEYS: &[&str] = &["mode", "arms", "runs", "clients", "compare", "qlog"];
 const ARM_KEYS: &[&str] = &["protocol", "congestion_control"];
 const PRESET: &str = "preset";
 
@@ -154,9 +160,16 @@ pub fn decode(node: &Node, cx: &mut Cx<'_>) -> Option<SimulateParams> {
     let arms: Vec<Option<Arm>> = names.iter().map(|name| decode_arm(name, &rest, cx)).collect();
     let (keys, base) = (keys?, base?);
     let arms: Vec<Arm> = arms.into_iter().collect::<Option<_>>()?;
-    let params =
-        SimulateParams { mode: keys.mode, runs: keys.runs, clients: keys.clients, compare: keys.compare, base, arms };
-    check_arms(&params, node, cx).then_some(params)
+    let params = SimulateParams {
+        mode: keys.mode,
+        runs: keys.runs,
+        clients: keys.clients,
+        compare: keys.compare,
+        qlog: keys.qlog,
+        base,
+        arms,
+    };
+    (check_arms(&params, node, cx) && logs::check(&params, node, cx)).then_some(params)
 }
 
 fn decode_arm(name: &Node, rest: &Node, cx: &mut Cx<'_>) -> Option<Arm> {

@@ -113,6 +113,7 @@ impl Scene {
             popularity: &self.popularity,
             replay,
             keep_plan: true,
+            recordings: &[],
         })
         .unwrap()
     }

@@ -189,6 +189,14 @@ impl Controller for BbrV1 {
     fn ssthresh(&self) -> u64 {
         u64::MAX
     }
+    fn phase(&self) -> &'static str {
+        match self.phase {
+            Phase::Startup => "startup",
+            Phase::Drain => "drain",
+            Phase::ProbeBw => "probe_bw",
+            Phase::ProbeRtt => "probe_rtt",
+        }
+    }
     fn on_ack(&mut self, _acked: &Acked<'_>) {}
     fn measures(&self) -> bool {
         true

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::RECORD_OVERHEAD;
+use crate::qlog::Vantage;
 
 /// ClientKeyExchange with a P-256 point (5 + 4 + 66), ChangeCipherSpec (6), Finished under AES-GCM (5 + 8 + 16 + 16); RFC 5246, RFC 8422.
 const KEY_EXCHANGE: u32 = 126;
@@ -13,6 +14,9 @@ const MAX_DATA: u32 = 11;
 impl<P: Path> Connection<P> {
     pub(super) fn on_down(&mut self) {
         let Some((_, packet)) = self.down.pop() else { return };
+        if self.recorder.is_some() {
+            self.observe_down_arrival(packet);
+        }
         let (Down::Data { client_log, .. } | Down::Bare { client_log }) = packet;
         if client_log > self.client_log_seen {
             let fresh = self.server_log[self.client_log_seen..client_log].iter().copied();
@@ -104,7 +108,10 @@ impl<P: Path> Connection<P> {
                     self.send_message(Message::KeyExchange);
                 }
                 Delivered::Handshake => self.establish(),
-                Delivered::Completed(stream) => self.events.push_back(AppEvent::Completed(StreamId(stream))),
+                Delivered::Completed(stream) => {
+                    self.observe_stream(Vantage::Client, stream, "closed");
+                    self.events.push_back(AppEvent::Completed(StreamId(stream)));
+                }
             }
         }
         self.done = done;
@@ -138,6 +145,7 @@ impl<P: Path> Connection<P> {
 
     pub(super) fn establish(&mut self) {
         self.established_at = self.now;
+        self.observe_established();
         self.client_probe = SimTime::NEVER;
         // Early data that the server did not take goes first.
         for stream in self.thrown_away.drain(..).rev() {
@@ -168,6 +176,9 @@ impl<P: Path> Connection<P> {
 
     pub(super) fn send_message(&mut self, message: Message) {
         let (slot, transmission) = self.client.send(self.now, message);
+        if let Message::Request(stream) = message {
+            self.observe_stream(Vantage::Client, stream, "open");
+        }
         self.send_up(Some((slot, transmission)));
     }
 
@@ -212,6 +223,7 @@ impl<P: Path> Connection<P> {
     pub(super) fn put_up(&mut self, message: Option<(usize, u64)>, bytes: u32) {
         let (log_end, held) = self.receiver.ack_sent(self.now);
         let window = self.auto_window.map_or(self.peer_window, |auto| auto.window);
+        let number = self.stats.client_packets as u32;
         self.stats.client_packets += 1;
         let flight = match message.map(|(slot, _)| self.client.message(slot)) {
             Some(Message::Request(_) | Message::Rejected) => Flight::Request,
@@ -220,7 +232,10 @@ impl<P: Path> Connection<P> {
             None if self.established_at == SimTime::NEVER => Flight::Handshake,
             None => Flight::Ack,
         };
-        let packet = Up { message, log_end, held, bytes, window };
+        let packet = Up { message, log_end, held, bytes, number, window };
+        if self.recorder.is_some() {
+            self.observe_up_sent(packet, flight);
+        }
         match self.path.send(self.now, Heading::Up, bytes, flight) {
             Fate::Arrives(at) => self.up.push(at, packet),
             Fate::Lost => {}

@@ -1,6 +1,7 @@
 //! What the server does with packets, handshake messages and requests.
 
 use super::*;
+use crate::qlog::Vantage;
 
 /// The server's last flight of a full TLS 1.2 handshake: ChangeCipherSpec (6), Finished under AES-GCM (45); RFC 5246.
 const SECOND_FLIGHT: u64 = 51;
@@ -8,6 +9,9 @@ const SECOND_FLIGHT: u64 = 51;
 impl<P: Path> Connection<P> {
     pub(super) fn on_up(&mut self) {
         let Some((_, packet)) = self.up.pop() else { return };
+        if self.recorder.is_some() {
+            self.observe_up_arrival(packet);
+        }
         self.last_heard = self.now;
         self.peer_window = packet.window;
         let prelude = packet.message.is_some_and(|(slot, _)| slot < self.preludes);
@@ -26,6 +30,9 @@ impl<P: Path> Connection<P> {
             &mut self.chunks,
             &mut self.stats,
         );
+        if self.recorder.is_some() {
+            self.observe_changes();
+        }
         if let Some((slot, transmission)) = packet.message {
             self.on_message(slot, transmission);
         }
@@ -101,7 +108,10 @@ impl<P: Path> Connection<P> {
                 self.receiver.handshake.total = bytes;
                 self.queue.push_handshake(bytes);
             }
-            Message::Request(stream) => self.events.push_back(AppEvent::RequestArrived(StreamId(stream))),
+            Message::Request(stream) => {
+                self.observe_stream(Vantage::Server, stream, "half_closed_remote");
+                self.events.push_back(AppEvent::RequestArrived(StreamId(stream)));
+            }
         }
     }
 }

@@ -41,6 +41,9 @@ impl<P: Path> Connection<P> {
         self.account.held_by(self.now, self.cause(nothing_to_send));
         self.note_blocked(nothing_to_send, self.stats.packets_sent > sent_before);
         self.recovery.arm(&self.chunks);
+        if self.recorder.is_some() {
+            self.observe_state();
+        }
     }
 
     /// What holds the server back from now on.
@@ -156,6 +159,9 @@ impl<P: Path> Connection<P> {
         let flight = if content.is_handshake() { Flight::Handshake } else { Flight::Response };
         let sent = self.now;
         let number = self.recovery.on_sent(self.now, chunk, content.size);
+        if self.recorder.is_some() {
+            self.observe_data_sent(number, chunk, bytes);
+        }
         self.put_down(bytes, flight, |client_log| Down::Data { number, chunk, client_log, sent });
         self.stats.packets_sent += 1;
     }
@@ -164,6 +170,9 @@ impl<P: Path> Connection<P> {
     pub(super) fn send_bare(&mut self) {
         let bytes = if self.config.wire.oracle { 0 } else { self.config.wire.ack };
         let flight = if self.established_at == SimTime::NEVER { Flight::Handshake } else { Flight::Ack };
+        if self.recorder.is_some() {
+            self.observe_bare_sent(bytes);
+        }
         self.put_down(bytes, flight, |client_log| Down::Bare { client_log });
     }
 
@@ -192,7 +201,11 @@ impl<P: Path> Connection<P> {
             self.recovery.timer = SimTime::NEVER;
             return;
         }
-        match self.recovery.on_timer(self.now, &mut self.chunks, &mut self.stats) {
+        let probe = self.recovery.on_timer(self.now, &mut self.chunks, &mut self.stats);
+        if self.recorder.is_some() {
+            self.observe_timer();
+        }
+        match probe {
             Probe::None => {}
             Probe::Oldest(packets) => {
                 let oldest: Vec<u64> = (self.chunks.oldest()..self.chunks.end())

@@ -100,7 +100,7 @@ impl Recovery {
         let state = if judged { State::TimedOut } else { State::Lost };
         for i in 0..self.sent.len() {
             if self.sent[i].state == State::InFlight {
-                self.declare_lost(i, state, chunks, stats);
+                self.declare_lost(i, (state, LossTrigger::Timeout), chunks, stats);
             }
         }
         self.undo.disarm();

@@ -147,13 +147,17 @@ impl Recovery {
         }
         self.timed_out = false;
         let mut back = Vec::new();
-        for sent in self.sent.iter_mut().filter(|s| s.state == State::TimedOut) {
+        let base = self.base;
+        for (i, sent) in self.sent.iter_mut().enumerate().filter(|(_, s)| s.state == State::TimedOut) {
             if original && chunks.get(sent.chunk).is_some_and(|c| !c.acked) {
                 sent.state = State::InFlight;
                 self.in_flight += u64::from(sent.size);
                 self.packets_in_flight += 1;
                 stats.packets_lost -= 1;
                 back.push(sent.chunk);
+                if let Some(journal) = &mut self.journal {
+                    journal.changes.push(Change::Restored(base + i as u64));
+                }
             } else {
                 sent.state = State::Lost;
             }

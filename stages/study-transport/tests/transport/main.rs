@@ -8,6 +8,7 @@ mod http;
 mod loss;
 mod no_loss;
 mod parts;
+mod qlog;
 mod recovery;
 mod reference;
 mod support;
