@@ -93,19 +93,16 @@ impl ClientSender {
 
     /// The server has received these transmissions. Fills `again` with the slots to be sent again at once.
     pub fn on_acked(&mut self, now: SimTime, transmissions: impl Iterator<Item = u64>, again: &mut VecDeque<usize>) {
-        let (mut newest, mut sample) = (None, None);
+        let (mut largest, mut news) = (None, false);
         for transmission in transmissions {
-            let (slot, sent) = self.transmissions[transmission as usize];
-            let slot = &mut self.slots[slot];
-            if !slot.acked {
-                slot.acked = true;
-                (newest, sample) = (Some(transmission), Some(sent));
-            }
+            let slot = &mut self.slots[self.transmissions[transmission as usize].0];
+            news |= !std::mem::replace(&mut slot.acked, true);
+            largest = largest.max(Some(transmission));
         }
-        let Some(transmission) = newest else { return };
-        if let Some(sent) = sample {
-            self.rtt.update(now.since(sent), SimDuration::ZERO);
-        }
+        let Some(transmission) = largest.filter(|_| news) else { return };
+        // The newest of the acknowledged transmissions is the sample (RFC 9002 section 5.1; RFC 7323's echo): an older copy of
+        // the message may have come long before, its answer lost.
+        self.rtt.update(now.since(self.transmissions[transmission as usize].1), SimDuration::ZERO);
         self.backoff = 0;
         while self.slots.get(self.first_open).is_some_and(|s| s.acked) {
             self.first_open += 1;

@@ -3,9 +3,9 @@
 use crate::support::{TestPath, fetch, params};
 use study_evidence::{Topic, claim};
 use study_transport::{
-    CongestionControl, ConnectionConfig, Protocol, Scheduler, SessionState, TlsVersion, TransportParams,
+    CongestionControl, ConnectionConfig, Fate, Path, Protocol, Scheduler, SessionState, TlsVersion, TransportParams,
 };
-use study_units::Bytes;
+use study_units::{Bytes, SimDuration, SimTime};
 
 fn config(protocol: Protocol, session: SessionState, params: &TransportParams) -> ConnectionConfig {
     ConnectionConfig::new(protocol, CongestionControl::Cubic, Scheduler::RoundRobin, session, params)
@@ -194,4 +194,43 @@ fn records_cost_their_headers_and_lose_nothing() {
     let rest = content - frames * 16_384;
     let more = frames * 11 + (rest.div_ceil(1_400) - 1);
     assert_eq!(small - none, 22 * more);
+}
+
+/// When the client's packets leave, in ms; everything that the server sends before `deaf_until` is lost, and so are the client's
+/// packets with these numbers.
+fn client_sends(protocol: Protocol, deaf_until: u64, lost: &'static [usize]) -> Vec<f64> {
+    struct Deaf {
+        until: SimTime,
+        lost: &'static [usize],
+        sent: Vec<f64>,
+    }
+    impl Path for Deaf {
+        fn send_down(&mut self, now: SimTime, _: u32) -> Fate {
+            if now < self.until { Fate::Lost } else { Fate::Arrives(now + SimDuration::from_millis(20)) }
+        }
+        fn send_up(&mut self, now: SimTime, _: u32) -> Fate {
+            self.sent.push(now.as_nanos() as f64 / 1e6);
+            if self.lost.contains(&(self.sent.len() - 1)) {
+                return Fate::Lost;
+            }
+            Fate::Arrives(now + SimDuration::from_millis(20))
+        }
+    }
+    let until = SimTime::ZERO + SimDuration::from_millis(deaf_until);
+    let path = Deaf { until, lost, sent: Vec::new() };
+    fetch(&config(protocol, SessionState::Resumed, &params()), path, &[1_000]).1.path.sent
+}
+
+#[test]
+fn a_round_trip_is_measured_on_the_copy_that_was_answered() {
+    // The first flight comes, its answer is lost; the repeated one is answered. 40 ms is the round trip, not the 1,039 since
+    // the first copy (RFC 9002 section 5.1, RFC 7323 section 4.3). Known from the next timeout, of a lost packet.
+    let quic = client_sends(Protocol::H3, 500, &[2]);
+    assert_eq!((quic[0], quic[1], quic[2]), (0.0, 999.0, 1_039.0), "{quic:?}");
+    // The request at 1,039 is lost, the acknowledgement beside it is not: the probe after R + 4 R / 2 and the acknowledgement delay of 25 ms.
+    assert_eq!((quic[3], quic[4] - quic[2]), (1_039.0, 145.0), "{quic:?}");
+    let tcp = client_sends(Protocol::H2, 500, &[2]);
+    assert_eq!((tcp[0], tcp[1], tcp[2]), (0.0, 1_000.0, 1_040.0), "{tcp:?}");
+    // ClientHello: R + 200 ms, Linux's floor of the variation.
+    assert_eq!(tcp[3] - tcp[2], 240.0, "{tcp:?}");
 }
