@@ -4,13 +4,7 @@
 //! time: whether the machine was quiet enough is in the study's own validity record.
 
 use crate::sandbox::{Ran, Sandbox, repository};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::Command;
-
-/// The user that is played when the tests run as root.
-const NOBODY: u32 = 65_534;
+use crate::user::{Stage, skip};
 
 /// Three viewers on a short link, emulated alone.
 const EMULATED: &str = "\
@@ -43,16 +37,11 @@ stages:
     cache: { policy: lru, size: 256 MiB }
 ";
 
-fn is_root() -> bool {
-    std::fs::read_to_string("/proc/self/status").unwrap().lines().any(|l| l.starts_with("Uid:\t0\t"))
-}
-
 /// Whether the machine cannot emulate at all, which a test run may be asked to treat as a failure.
 fn skipped(ran: &Ran) -> bool {
     let lacking = ran.code == Some(3) && ran.stderr.contains("no other works on this machine");
-    assert!(!lacking || std::env::var_os("STUDY_SHAPER_MUST_RUN").is_none(), "{}", ran.stderr);
     if lacking {
-        println!("skipped: {}", ran.stderr);
+        skip(&ran.stderr);
     }
     lacking
 }
@@ -110,35 +99,18 @@ fn every_check_of_a_trial_is_on_record_and_nothing_but_timing_fails() {
     }
 }
 
-/// The binary where another user can execute it, and a folder that this user can write.
-fn as_plain_user(sandbox: &Sandbox) -> (PathBuf, Command) {
-    let program = sandbox.path().join("study");
-    std::fs::copy(env!("CARGO_BIN_EXE_study"), &program).unwrap();
-    for path in [&program, &sandbox.path().to_path_buf()] {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
-    }
-    let mut command = Command::new(&program);
-    command.uid(NOBODY).gid(NOBODY).current_dir(sandbox.path()).env_remove("STUDY_STORE");
-    (program, command)
-}
-
 #[test]
 fn a_plain_user_emulates_without_privileges() {
-    if !is_root() {
-        println!("skipped: these tests run as a plain user already");
-        return;
-    }
-    let sandbox = Sandbox::new();
-    sandbox.write("emulated.yaml", EMULATED.as_bytes());
-    let (_, mut command) = as_plain_user(&sandbox);
-    let ran = Ran::from(command.args(["run", "emulated.yaml", "--until", "experience"]).output().unwrap());
+    let stage = Stage::new();
+    stage.sandbox.write("emulated.yaml", EMULATED.as_bytes());
+    let ran = stage.study(&["run", "emulated.yaml", "--until", "experience"]);
     if skipped(&ran) {
         return;
     }
     assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
-    let timing = sandbox.ok(&["show", "emulated.yaml", "experience.timing", "--format", "csv"]);
-    // Root is another environment than a plain user: what was measured as one is not shown as the other's.
-    drop(timing);
+    let timing = stage.study(&["show", "emulated.yaml", "experience.timing", "--format", "csv"]).stdout;
+    let backends = column(&timing, "backend");
+    assert!(backends.iter().all(|backend| backend.starts_with("userns-")) && !backends.is_empty(), "{timing}");
 }
 
 #[test]
@@ -147,7 +119,7 @@ fn what_no_stack_or_machine_can_do_is_said_with_exit_code_3() {
     for (change, said) in [
         ("experience.scheduler=sequential", "scheduler"),
         ("experience.transport.pacing=true", "pacing"),
-        ("links.last_mile.rate=2 Gbit/s", "2000000000"),
+        ("links.last_mile.rate=2 Gbit/s", "`client-0` asks for 2 Gbit/s"),
     ] {
         sandbox.write("emulated.yaml", EMULATED.as_bytes());
         let ran = sandbox.study(&["run", "emulated.yaml", "--until", "experience", "--set", change]);
