@@ -121,7 +121,8 @@ mod tests {
 
     #[test]
     fn the_place_is_the_function_around_the_macro_even_within_a_closure() {
-        let place = (|| crate::place!())();
+        let asked = || crate::place!();
+        let place = asked();
         assert_eq!((place.package.as_str(), place.program.as_str()), ("study-evidence", "study_evidence"));
         let name = "record::tests::the_place_is_the_function_around_the_macro_even_within_a_closure";
         assert_eq!(place.test, name);

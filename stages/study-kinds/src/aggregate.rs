@@ -39,7 +39,7 @@ impl StageKind for Aggregate {
     type Params = AggregateParams;
     const NAME: &'static str = "aggregate";
     const SUMMARY: &'static str = "statistics per run, session metrics, distribution curves and a sample trace";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
     const TAKES: &'static [&'static str] = &["segments", "sessions"];
     const REQUIRES: &'static [&'static str] = &["segments", "sessions"];
     const GIVES: &'static [&'static str] =

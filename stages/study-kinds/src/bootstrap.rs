@@ -46,7 +46,7 @@ impl StageKind for Bootstrap {
     type Params = BootstrapParams;
     const NAME: &'static str = "bootstrap";
     const SUMMARY: &'static str = "estimates with intervals over runs, and the comparison of arms";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const TAKES: &'static [&'static str] = &["run_metrics", "session_metrics", "pooled_metrics"];
     const REQUIRES: &'static [&'static str] = &["run_metrics"];
     const GIVES: &'static [&'static str] = &["summary", "comparison"];

@@ -45,7 +45,7 @@ impl StageKind for Explain {
     type Params = ExplainParams;
     const NAME: &'static str = "explain";
     const SUMMARY: &'static str = "attributes the difference between two arms to single mechanisms (feature ladder)";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
     const INHERITS: &'static [&'static str] = &["runs"];
     const TAKES: &'static [&'static str] = &["titles", "rungs", "segment_sizes", "clients", "edges"];
     const REQUIRES: &'static [&'static str] = Self::TAKES;

@@ -43,7 +43,7 @@ impl StageKind for Report {
     type Params = ReportParams;
     const NAME: &'static str = "report";
     const SUMMARY: &'static str = "evaluates the claims and writes the report, its figures and the answer";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
     const TAKES: &'static [&'static str] = &[
         "sessions",
         "links",

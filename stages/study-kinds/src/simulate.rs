@@ -38,7 +38,7 @@ impl StageKind for Simulate {
     type Params = SimulateParams;
     const NAME: &'static str = "simulate";
     const SUMMARY: &'static str = "simulates every viewer and every packet of each arm and run";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
     const INHERITS: &'static [&'static str] = &["runs"];
     const TAKES: &'static [&'static str] = &["titles", "rungs", "segment_sizes", "clients", "edges"];
     const REQUIRES: &'static [&'static str] = Self::TAKES;

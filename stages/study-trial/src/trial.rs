@@ -338,8 +338,8 @@ impl<'a> Stage<'a> {
         let client = client_node(self.run.viewers[session.viewer].client);
         let Ok(ip) = self.rig.address(&client, &client) else { return session };
         // The connection that fetched the ticket was accepted before the trial began.
-        let connections = observed.edges.iter().flat_map(|(_, served)| &served.connections);
-        let last = connections.filter(|c| c.peer.ip() == ip && c.accepted_ns >= observed.began.as_nanos()).last();
+        let mut connections = observed.edges.iter().flat_map(|(_, served)| &served.connections);
+        let last = connections.rfind(|c| c.peer.ip() == ip && c.accepted_ns >= observed.began.as_nanos());
         if let Some(counters) = last.and_then(|connection| connection.counters.as_ref()) {
             session.packets_sent = Some(counters.packets_sent());
             session.packets_lost = Some(counters.packets_lost());

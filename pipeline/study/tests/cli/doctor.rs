@@ -147,7 +147,11 @@ fn a_busy_machine_is_said_to_be_busy() {
     let done = AtomicBool::new(false);
     let ran = std::thread::scope(|scope| {
         for _ in 0..2 * std::thread::available_parallelism().unwrap().get() {
-            scope.spawn(|| while !done.load(Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
         }
         let ran = Sandbox::new().study(&["doctor", "--json"]);
         done.store(true, Ordering::Relaxed);

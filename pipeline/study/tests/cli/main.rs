@@ -3,8 +3,8 @@
 
 mod commands;
 mod determinism;
-mod emulated;
 mod doctor;
+mod emulated;
 mod explain;
 mod import;
 mod input;

@@ -6,8 +6,8 @@
 //!
 //! The title says run, viewer and arm. The study's name is not in it: a stage's result does not depend on it.
 
-use super::modeled::RunOutcome;
 use super::inputs::World;
+use super::modeled::RunOutcome;
 use super::params::{Arm, Mode, SimulateParams};
 use std::collections::BTreeMap;
 use study_ident::SeedPath;

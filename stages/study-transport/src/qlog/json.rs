@@ -26,7 +26,7 @@ macro_rules! put {
 fn millis(out: &mut String, span: SimDuration) {
     let nanos = span.as_nanos();
     put!(out, "{}", nanos / 1_000_000);
-    if nanos % 1_000_000 > 0 {
+    if !nanos.is_multiple_of(1_000_000) {
         put!(out, ".{}", format!("{:06}", nanos % 1_000_000).trim_end_matches('0'));
     }
 }

@@ -304,7 +304,9 @@ fn check(run: &Run, protocols: &[&str]) {
     }
     let (at_server, at_client) = (names(&server), names(&client));
     let (losses, checked) = replay(&server);
-    assert!(checked > 50, "{checked} metrics");
+    // A short transfer has few.
+    let enough = if run.stats.packets_sent > 200 { 50 } else { 30 };
+    assert!(checked > enough, "{checked} metrics of {} packets", run.stats.packets_sent);
     assert_eq!(losses, run.stats.packets_lost);
     let sent = |log: &[Value]| {
         let numbered = log.iter().filter(|e| e["name"] == "transport:packet_sent").filter_map(number);
