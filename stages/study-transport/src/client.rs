@@ -51,13 +51,14 @@ pub struct ClientSender {
     backoff: u32,
     rtt: RttEstimator,
     rules: RecoveryRules,
+    /// How long the server may hold an acknowledgement: not at all during the handshake (RFC 9002 section 6.2.1).
     ack_delay: SimDuration,
     /// When the oldest unacknowledged message is sent again.
     pub timer: SimTime,
 }
 
 impl ClientSender {
-    pub fn new(rules: RecoveryRules, ack_delay: SimDuration) -> Self {
+    pub fn new(rules: RecoveryRules) -> Self {
         Self {
             slots: Vec::new(),
             first_open: 0,
@@ -66,9 +67,14 @@ impl ClientSender {
             backoff: 0,
             rtt: RttEstimator::default(),
             rules,
-            ack_delay,
+            ack_delay: SimDuration::ZERO,
             timer: SimTime::NEVER,
         }
+    }
+
+    /// The handshake is complete: from now on the server may hold its acknowledgements for so long.
+    pub fn establish(&mut self, ack_delay: SimDuration) {
+        self.ack_delay = ack_delay;
     }
 
     /// Registers a new message that leaves now; returns its slot and transmission number.

@@ -272,7 +272,7 @@ impl<P: Path> Connection<P> {
             queue: SendQueue::new(&config),
             recovery: Recovery::new(config.rules, config.ack.max_delay, controller, config.wire.payload),
             receiver,
-            client: ClientSender::new(config.rules, config.ack.max_delay),
+            client: ClientSender::new(config.rules),
             streams: Vec::new(),
             pending: VecDeque::new(),
             established_at: SimTime::NEVER,

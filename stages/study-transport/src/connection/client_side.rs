@@ -146,6 +146,7 @@ impl<P: Path> Connection<P> {
     pub(super) fn establish(&mut self) {
         self.established_at = self.now;
         self.observe_established();
+        self.client.establish(self.config.ack.max_delay);
         self.client_probe = SimTime::NEVER;
         // Early data that the server did not take goes first.
         for stream in self.thrown_away.drain(..).rev() {

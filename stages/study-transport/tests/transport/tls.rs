@@ -234,3 +234,25 @@ fn a_round_trip_is_measured_on_the_copy_that_was_answered() {
     // ClientHello: R + 200 ms, Linux's floor of the variation.
     assert_eq!(tcp[3] - tcp[2], 240.0, "{tcp:?}");
 }
+
+#[test]
+fn a_client_probes_its_handshake_without_the_delay_of_acknowledgements() {
+    // RFC 9002 section 6.2.1. The answer to the repeated ClientHello at 999 ms is heard in part: the second packet of the server's
+    // flight is missing, so the client asks again R + 4 R / 2 = 120 ms after it heard, without the 25 ms of application data.
+    struct Half(usize, Vec<f64>);
+    impl Path for Half {
+        fn send_down(&mut self, now: SimTime, _: u32) -> Fate {
+            self.0 += 1;
+            if (2..=3).contains(&self.0) { Fate::Lost } else { Fate::Arrives(now + SimDuration::from_millis(20)) }
+        }
+        fn send_up(&mut self, now: SimTime, _: u32) -> Fate {
+            self.1.push(now.as_nanos() as f64 / 1e6);
+            if self.1.len() == 2 { Fate::Lost } else { Fate::Arrives(now + SimDuration::from_millis(20)) }
+        }
+    }
+    let mut p = params();
+    p.certificate_chain = Bytes::new(2_000);
+    let sent = fetch(&config(Protocol::H3, SessionState::Cold, &p), Half(0, Vec::new()), &[1_000]).1.path.1;
+    println!("{sent:?}");
+    assert_eq!(&sent[..3], [0.0, 40.0, 160.0]);
+}
