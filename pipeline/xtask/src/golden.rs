@@ -81,7 +81,7 @@ fn computed(names: &[&str]) -> Result<Vec<(String, Digests)>, Vec<String>> {
 }
 
 /// Whether a study measures on this machine: then each run gives other values.
-fn is_measured(study: &str, path: &str) -> Result<bool, Vec<String>> {
+pub fn is_measured(study: &str, path: &str) -> Result<bool, Vec<String>> {
     let output = command::output(study, &["plan", path, "--json", "--store", "/nonexistent"])?;
     let document: Value = serde_json::from_slice(&output.stdout)
         .map_err(|e| vec![format!("`study plan {path} --json` gave no JSON: {e}")])?;
