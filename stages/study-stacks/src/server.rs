@@ -19,6 +19,7 @@ pub use service::Service;
 pub use stats::ServerStats;
 
 use crate::credentials::Credentials;
+use crate::driver::Connection;
 use crate::error::StackError;
 use crate::settings::StackSettings;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
@@ -108,6 +109,11 @@ impl Server {
     #[must_use]
     pub fn stats(&self) -> ServerStats {
         self.service.stats()
+    }
+
+    /// The connection to upstream, as its client sees it: an edge has one once it missed something.
+    pub async fn upstream(&self) -> Option<Arc<Connection>> {
+        self.service.edge_role()?.connection().await
     }
 
     /// Its connections so far, in the order of their acceptance: open ones as they are now, ended ones as they ended.

@@ -143,6 +143,8 @@ fn hops(
                 let settings = observed.upstream_settings.clone();
                 let mut hop = new_hop(link, done, [settings.clone(), settings]);
                 hop.accepted = accepted(Some(&observed.origin), near, observed.began);
+                let served = observed.edges.iter().find(|(position, _)| edge_node(&job.edges[*position].name) == *edge);
+                hop.dialed = served.and_then(|(_, served)| served.upstream.clone()).into_iter().collect();
                 hop
             }
         };

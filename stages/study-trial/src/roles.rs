@@ -2,6 +2,7 @@
 
 use crate::error::TrialError;
 use crate::trial::join;
+use crate::validity::Dialed;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::mpsc::channel;
 use std::thread::{Scope, ScopedJoinHandle};
@@ -43,6 +44,8 @@ pub(crate) struct Serving<'scope> {
 pub(crate) struct Served {
     pub stats: ServerStats,
     pub connections: Vec<ConnectionRecord>,
+    /// An edge's connection to the origin, as it was near its end.
+    pub upstream: Option<Dialed>,
 }
 
 impl Duty {
@@ -67,7 +70,8 @@ impl Duty {
                     // The one who waits is gone only when the trial has failed already.
                     let _ = says.send((port, ThreadWatch::current()));
                     let _ = stopped.await;
-                    let served = Served { stats: server.stats(), connections: server.connections() };
+                    let upstream = server.upstream().await.map(|connection| Dialed::of(&connection));
+                    let served = Served { stats: server.stats(), connections: server.connections(), upstream };
                     server.stop().await;
                     Ok(served)
                 })

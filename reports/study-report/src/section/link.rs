@@ -17,10 +17,10 @@ pub struct PathRow {
     pub sessions: u64,
     /// Mean over sessions of the session's mean, in milliseconds.
     pub mean_ms: f64,
-    /// Median over sessions of the session's median, in milliseconds.
-    pub p50_ms: f64,
-    /// Median over sessions of the session's 95th percentile, in milliseconds.
-    pub p95_ms: f64,
+    /// Median over sessions of the session's median, in milliseconds; real stacks do not tell it.
+    pub p50_ms: Option<f64>,
+    /// Median over sessions of the session's 95th percentile, in milliseconds; real stacks do not tell it.
+    pub p95_ms: Option<f64>,
 }
 
 /// Realised loss of one arm in one direction, over all runs and edges.
@@ -62,13 +62,13 @@ fn paths(rows: &[PathRow]) -> Table {
     let caption = "Effective round-trip time as the senders measured it, queues and jitter included \
                    (mean over sessions of their mean; medians over sessions of their p50 and p95)";
     let mut table = Table::new(caption, &heads);
-    let time = |ms: f64| Cell::number(quantity(ms, "ms"), Some(ms));
+    let time = |ms: Option<f64>| ms.map_or_else(|| "-".into(), |ms| Cell::number(quantity(ms, "ms"), Some(ms)));
     table.rows = rows
         .iter()
         .map(|r| {
             let texts = [&r.node, &r.edge, &r.arm].map(|t| Cell::from(t.as_str()));
             let sessions = Cell::number(count(r.sessions), Some(r.sessions as f64));
-            texts.into_iter().chain([sessions]).chain([r.mean_ms, r.p50_ms, r.p95_ms].map(time)).collect()
+            texts.into_iter().chain([sessions]).chain([Some(r.mean_ms), r.p50_ms, r.p95_ms].map(time)).collect()
         })
         .collect();
     table

@@ -125,6 +125,10 @@ impl NodeResult {
     /// Statistics per run, pooled, and the curve of one metric.
     fn add_metric(&mut self, rows: &Rows<'_>, metric: &Metric, params: &AggregateParams) -> Result<(), StageError> {
         let samples = rows.samples(metric)?;
+        // What a mode cannot tell is left out: a row would say that it was looked for.
+        if metric.absent == Absent::Nothing && samples.values().all(Sample::is_empty) {
+            return Ok(());
+        }
         for ((arm, run), sample) in &samples {
             self.runs.extend(statistics(*arm, Some(*run), metric, params, sample));
         }

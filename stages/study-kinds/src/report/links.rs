@@ -149,9 +149,9 @@ pub(super) fn paths(inputs: &Inputs, focus: &[String]) -> Result<Vec<PathRow>, S
     Ok(rows)
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
-    quantile(&values, 0.5).unwrap_or(0.0)
+    quantile(&values, 0.5)
 }
 
 /// Sums of one arm and direction.

@@ -137,6 +137,11 @@ impl Edge {
         Ok(Reply { status: head.status, headers, length: head.length, body })
     }
 
+    /// The connection to upstream that there is, if there is one.
+    pub(crate) async fn connection(&self) -> Option<Arc<Connection>> {
+        self.connection.lock().await.clone()
+    }
+
     /// The connection to upstream: the one there is, or a new one.
     async fn upstream(&self) -> Result<Arc<Connection>, StackError> {
         let mut slot = self.connection.lock().await;

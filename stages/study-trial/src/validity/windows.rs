@@ -9,7 +9,7 @@ use study_stacks::{Readback, WINDOW_BDPS};
 const UDP_BDPS: u64 = 2;
 /// A bandwidth-delay product above this share of a window limits the rate (H8).
 const FILLED: f64 = 0.8;
-/// Kernels write this and more for "no limit" of unsent bytes.
+/// Kernels write 0, or this and more, for "no limit" of unsent bytes.
 const NO_LIMIT: u64 = 1 << 31;
 
 fn number(row: &Readback) -> Option<u64> {
@@ -57,7 +57,7 @@ pub(super) fn buffers(evidence: &Evidence) -> Vec<Finding> {
     let slowest = implied.min_by(f64::total_cmp).filter(|rate| rate.is_finite());
     let says = slowest.map_or_else(String::new, |rate| format!("the smallest ceiling allows {:.1} Mbit/s", rate / 1e6));
     let lowat = |row: &&Readback| {
-        row.end == End::Server && row.asked == "default" && number(row).is_some_and(|got| got < NO_LIMIT)
+        row.end == End::Server && row.asked == "default" && number(row).is_some_and(|got| 0 < got && got < NO_LIMIT)
     };
     let left_low = evidence.rows("notsent_lowat").map(|(_, row)| row).any(|row| lowat(&row));
     let finding =
