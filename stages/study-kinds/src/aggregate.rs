@@ -5,7 +5,7 @@
 //! trace of one typical session.
 //!
 //! Definitions: a percentile is type 7 over the observations of one arm in one run; ratios and counts are averaged over the
-//! run's sessions. An observation that never came (a session that never started) is +infinity in its metric: it counts in
+//! run's sessions. Blocks of real trials whose timing was tainted are left out whole, all arms of the run. An observation that never came (a session that never started) is +infinity in its metric: it counts in
 //! `n`, and a statistic that leans on it is null.
 //!
 //! | reference | here | effect |
@@ -22,7 +22,7 @@ mod parts;
 mod tables;
 mod trace;
 
-pub use params::{AggregateParams, Percentiles};
+pub use params::{AggregateParams, Percentiles, Tainted};
 
 use node::NodeInputs;
 use rayon::prelude::*;
@@ -40,7 +40,7 @@ impl StageKind for Aggregate {
     const NAME: &'static str = "aggregate";
     const SUMMARY: &'static str = "statistics per run, session metrics, distribution curves and a sample trace";
     const VERSION: u32 = 3;
-    const TAKES: &'static [&'static str] = &["segments", "sessions"];
+    const TAKES: &'static [&'static str] = &["segments", "sessions", "timing"];
     const REQUIRES: &'static [&'static str] = &["segments", "sessions"];
     const GIVES: &'static [&'static str] =
         &["run_metrics", "session_metrics", "pooled_metrics", "curves", "traces", "tail_parts"];
@@ -55,7 +55,7 @@ impl StageKind for Aggregate {
         crate::fingerprint::AGGREGATE
     }
     fn run(&self, params: &AggregateParams, cx: &StageCx<'_>, inputs: &Inputs) -> Result<Outputs, StageError> {
-        let nodes = NodeInputs::pair(inputs);
+        let nodes = NodeInputs::pair(inputs, params)?;
         let axes: BTreeSet<&str> = nodes.iter().flat_map(|n| n.axes.keys().map(String::as_str)).collect();
         let done = AtomicU64::new(0);
         let results: Vec<_> = nodes

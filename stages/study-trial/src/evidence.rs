@@ -4,6 +4,7 @@ use crate::job::Job;
 use crate::network::{ORIGIN, client_node, edge_node};
 use crate::record::TrialRecord;
 use crate::roles::Served;
+use crate::schedule::{blocks_at_once, processors};
 use crate::validity::{Accepted, Asked, Compare, Dialed, Evidence, Hop, Host, Node, Order, Role, Thread, Transfers};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -93,7 +94,8 @@ fn host(job: &Job, options: &RigOptions, observed: &Observed) -> Host {
     Host {
         backend: job.backend,
         kernel: std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned(),
-        processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+        processors: processors() as u32,
+        blocks_at_once: blocks_at_once(job, processors()) as u32,
         clock: "CLOCK_MONOTONIC".to_owned(),
         driver: concat!("study-trial ", env!("CARGO_PKG_VERSION")).to_owned(),
         implementation: observed.settings.stack.implementation(),

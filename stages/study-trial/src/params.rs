@@ -47,6 +47,8 @@ params! {
         pacing: Pacing = Pacing::RealTime;
         /// How often a block (all arms of a run) is run again when the timing of one of its trials was tainted; the last attempt is kept and marked.
         retries: u32 = 2, in 0..=10;
+        /// Blocks at once; 0: as many as the packets of their links leave room for on this machine.
+        at_once: u64 = 0, in 0..=64;
         /// Trials of each arm before the first block: they are recorded as such and are in no result.
         warm_ups: u32 = 0, in 0..=10;
     }

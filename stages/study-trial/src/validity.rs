@@ -26,6 +26,7 @@
 //! | E4: a frame above MTU + 18 bytes | an IP packet above the MTU: relays see packets without a link-layer header | none |
 //! | E1: segments up to MTU - 52 bytes | MTU - 40 where TCP has no timestamps | a host without timestamps does not fail |
 //! | H5: the initial window as set | a kernel whose handshake took two repeats begins with one packet, as its rules say | a lossy link does not fail |
+//! | taint rates above 2 points apart fail | they warn; they fail when chance alone does it in less than 5 % of studies | one tainted trial in 25 blocks is 4 points |
 //! | H6: any receive-buffer error fails | the same; the trial is tainted (run again) only above 0.1 % of datagrams | one lost datagram is not repeated away |
 
 mod blocks;

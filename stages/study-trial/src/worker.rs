@@ -3,10 +3,11 @@
 //!
 //! The job goes in as one JSON document, one line of JSON comes out for each block.
 
-use crate::block::{run_block, warm_up};
+use crate::block::warm_up;
 use crate::error::TrialError;
 use crate::job::Job;
 use crate::record::{BlockRecord, Line};
+use crate::schedule::{blocks_at_once, processors, run_blocks};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -54,10 +55,7 @@ fn work() -> Result<(), TrialError> {
     for _ in 0..job.emulation.warm_ups {
         say(&Line::Block(Box::new(warm_up(&job)?)));
     }
-    for run in 0..job.runs.len() {
-        say(&Line::Block(Box::new(run_block(&job, run)?)));
-    }
-    Ok(())
+    run_blocks(&job, blocks_at_once(&job, processors()), |block| say(&Line::Block(Box::new(block))))
 }
 
 /// The path of this program, which is its own probe and worker.
@@ -148,7 +146,9 @@ pub fn run_job(
 }
 
 /// All blocks came, or the worker's end is the error.
-fn complete(job: &Job, blocks: Vec<BlockRecord>, child: &mut Child) -> Result<Vec<BlockRecord>, TrialError> {
+fn complete(job: &Job, mut blocks: Vec<BlockRecord>, child: &mut Child) -> Result<Vec<BlockRecord>, TrialError> {
+    // Blocks at once end in any order.
+    blocks.sort_by_key(|block| (!block.warm_up, block.run));
     let measured = blocks.iter().filter(|block| !block.warm_up).count();
     if measured == job.runs.len() {
         return Ok(blocks);

@@ -1,10 +1,11 @@
 //! The statistics of one node.
 
 use super::metrics::{Absent, Metric, SEGMENT_METRICS, SESSION_METRICS, Statistics};
-use super::params::{AggregateParams, Percentiles};
+use super::params::{AggregateParams, Percentiles, Tainted};
 use super::parts::{self, TailPart};
 use super::trace::{self, TracePoint};
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use study_stage::{InputPart, Inputs, StageError};
 use study_stats::{CurvePoint, Sample};
 use study_table::{Column, Table, TableError};
@@ -16,13 +17,13 @@ const CURVE_POINTS: usize = 512;
 pub(super) struct NodeInputs<'a> {
     pub(super) node: &'a str,
     pub(super) axes: BTreeMap<String, Option<String>>,
-    pub(super) segments: Option<&'a Table>,
-    pub(super) sessions: Option<&'a Table>,
+    pub(super) segments: Option<Cow<'a, Table>>,
+    pub(super) sessions: Option<Cow<'a, Table>>,
 }
 
 impl<'a> NodeInputs<'a> {
-    /// Brings the two frames of every node together, in the order of the plan.
-    pub(super) fn pair(inputs: &'a Inputs) -> Vec<Self> {
+    /// Brings the frames of every node together, in the order of the plan, without the blocks that are left out.
+    pub(super) fn pair(inputs: &'a Inputs, params: &AggregateParams) -> Result<Vec<Self>, StageError> {
         let mut nodes: Vec<Self> = Vec::new();
         let mut slot = |part: &'a InputPart| -> usize {
             let found = nodes.iter().position(|n| n.node == part.node);
@@ -33,10 +34,49 @@ impl<'a> NodeInputs<'a> {
         };
         let segments: Vec<(usize, &Table)> = inputs.parts("segments").iter().map(|p| (slot(p), &*p.table)).collect();
         let sessions: Vec<(usize, &Table)> = inputs.parts("sessions").iter().map(|p| (slot(p), &*p.table)).collect();
-        segments.into_iter().for_each(|(at, table)| nodes[at].segments = Some(table));
-        sessions.into_iter().for_each(|(at, table)| nodes[at].sessions = Some(table));
-        nodes
+        let timing = |node: &str| inputs.parts("timing").iter().find(|part| part.node == node).map(|part| &*part.table);
+        let left_out: Vec<BTreeSet<i64>> = nodes
+            .iter()
+            .map(|node| match (params.tainted, timing(node.node)) {
+                (Tainted::LeaveOut, Some(timing)) => tainted_runs(node.node, timing),
+                _ => Ok(BTreeSet::new()),
+            })
+            .collect::<Result<_, _>>()?;
+        for (at, table) in segments {
+            nodes[at].segments = Some(without(nodes[at].node, "segments", table, &left_out[at])?);
+        }
+        for (at, table) in sessions {
+            nodes[at].sessions = Some(without(nodes[at].node, "sessions", table, &left_out[at])?);
+        }
+        Ok(nodes)
     }
+}
+
+/// Runs in which the timing of any arm was tainted: whole blocks, so that no arm is selected. None when all are: then there is
+/// nothing better, and the validity record has failed.
+fn tainted_runs(node: &str, timing: &Table) -> Result<BTreeSet<i64>, StageError> {
+    let runs = in_frame(node, "timing", timing.ints("run"))?;
+    let quality = in_frame(node, "timing", timing.column("quality"))?;
+    let of = |tainted: bool| -> BTreeSet<i64> {
+        let rows = runs.iter().enumerate().filter(|(row, _)| !tainted || quality.text(*row) == Some("tainted"));
+        rows.map(|(_, run)| *run).collect()
+    };
+    let (all, tainted) = (of(false), of(true));
+    Ok(if tainted == all { BTreeSet::new() } else { tainted })
+}
+
+/// A frame without some runs.
+fn without<'t>(
+    node: &str,
+    frame: &str,
+    table: &'t Table,
+    left_out: &BTreeSet<i64>,
+) -> Result<Cow<'t, Table>, StageError> {
+    if left_out.is_empty() {
+        return Ok(Cow::Borrowed(table));
+    }
+    let runs = in_frame(node, frame, table.ints("run"))?;
+    Ok(Cow::Owned(table.filter(|row| !left_out.contains(&runs[row]))))
 }
 
 /// Names the node and the frame that a column is missing from.
@@ -88,8 +128,8 @@ pub(super) struct NodeResult {
 pub(super) fn aggregate(node: &NodeInputs<'_>, params: &AggregateParams) -> Result<NodeResult, StageError> {
     let mut arms: Vec<String> = Vec::new();
     // Sessions first: every arm has one, even if nothing was ever delivered to it.
-    let sessions = node.sessions.map(|t| Rows::read(node.node, "sessions", t, &mut arms)).transpose()?;
-    let segments = node.segments.map(|t| Rows::read(node.node, "segments", t, &mut arms)).transpose()?;
+    let sessions = node.sessions.as_deref().map(|t| Rows::read(node.node, "sessions", t, &mut arms)).transpose()?;
+    let segments = node.segments.as_deref().map(|t| Rows::read(node.node, "segments", t, &mut arms)).transpose()?;
     let mut result = NodeResult {
         arms,
         runs: Vec::new(),

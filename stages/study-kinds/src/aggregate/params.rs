@@ -1,6 +1,16 @@
 //! Parameters of `aggregate`.
 
-use study_tree::{Cx, Decode, Diagnostic, Node, params};
+use study_tree::{Cx, Decode, Diagnostic, Node, choices, params};
+
+choices! {
+    /// What becomes of runs whose timing was tainted, by signals that do not depend on what was measured.
+    pub enum Tainted {
+        /// They are in no statistic, all arms of them, as long as there are others.
+        LeaveOut = "leave_out",
+        /// They count like the others: the sensitivity analysis.
+        Keep = "keep",
+    }
+}
 
 params! {
     /// Parameters of `aggregate`. The metrics are fixed; their percentiles are not.
@@ -9,6 +19,8 @@ params! {
         percentiles: Percentiles = Percentiles::of(&[50.0, 95.0, 99.0]);
         /// Percentiles of startup time, one observation per session, each in 0..=100; a run's p99 would need 1,000 sessions.
         session_percentiles: Percentiles = Percentiles::of(&[50.0, 95.0]);
+        /// Runs whose timing was tainted; modeled ones never are.
+        tainted: Tainted = Tainted::LeaveOut;
     }
 }
 

@@ -322,7 +322,7 @@ fn percentiles_are_parameters_that_change_the_output() {
     let canonical = |p: AggregateParams| serde_json::to_value(p).unwrap();
     assert_eq!(
         canonical(again.unwrap()),
-        serde_json::json!({ "percentiles": [50.0, 99.9], "session_percentiles": [75.0] })
+        serde_json::json!({ "percentiles": [50.0, 99.9], "session_percentiles": [75.0], "tainted": "leave_out" })
     );
 }
 
@@ -363,4 +363,33 @@ fn the_tail_of_a_run_is_decomposed_and_its_parts_sum_to_its_mean() {
     let outputs = run_with(&defaults(), &inputs).unwrap();
     let parts = lines(&outputs.frames["tail_parts"], &["part", "mean_ms", "n", "n_clusters"], &[]);
     assert_eq!(parts, ["request 1.0385 4 2", "recovery 13.5 4 2"]);
+}
+
+/// The timing of both arms of both runs; `tainted` says of which run and arm.
+fn timed(tainted: impl Fn(i64, &str) -> bool) -> Inputs {
+    let quality = |run, arm| if tainted(run, arm) { "tainted" } else { "clean" };
+    let keys = [(0, "h2"), (0, "h3"), (1, "h2"), (1, "h3")];
+    let rows = keys.map(|(run, arm)| vec![Cell::Int(run), Cell::Str(arm), Cell::Str(quality(run, arm))]);
+    let columns = [("run", ColumnType::Int), ("arm", ColumnType::Str), ("quality", ColumnType::Str)];
+    let mut inputs = two_runs();
+    inputs.frames.insert("timing".to_owned(), vec![part("experience", None, build(&columns, &rows))]);
+    inputs
+}
+
+#[test]
+fn runs_whose_timing_was_tainted_are_left_out_with_all_their_arms() {
+    let of = |params: &AggregateParams, inputs: &Inputs| {
+        let outputs = run_with(params, inputs).unwrap();
+        let runs = |table| -> BTreeSet<String> { lines(table, &["arm", "run"], &[]).into_iter().collect() };
+        (runs(&outputs.frames["run_metrics"]), runs(&outputs.frames["session_metrics"]))
+    };
+    let set = |texts: &[&str]| -> BTreeSet<String> { texts.iter().map(|t| (*t).to_owned()).collect() };
+    let (both, one) = (set(&["h2 0", "h2 1", "h3 0", "h3 1"]), set(&["h2 1", "h3 1"]));
+    let first_h2 = |run, arm: &str| run == 0 && arm == "h2";
+    assert_eq!(of(&defaults(), &timed(first_h2)), (one.clone(), one));
+    assert_eq!(of(&defaults(), &timed(|_, _| false)), (both.clone(), both.clone()));
+    // With nothing clean there is nothing better; the validity record fails.
+    assert_eq!(of(&defaults(), &timed(|_, _| true)), (both.clone(), both.clone()));
+    let keep = AggregateParams { tainted: Tainted::Keep, ..defaults() };
+    assert_eq!(of(&keep, &timed(first_h2)), (both.clone(), both));
 }

@@ -71,6 +71,7 @@ pub fn add(outputs: &mut Outputs, params: &SimulateParams, world: &World, blocks
         for trial in &block.trials {
             let arm = params.arms[trial.arm].name.as_str();
             add_timing(&mut timing, [run, Cell::Str(arm)], block, trial);
+            add_other_taints(&mut timing, [run, Cell::Str(arm)], block, trial);
             add_calibration(&mut calibration, [run, Cell::Str(arm)], trial);
         }
     }
@@ -123,6 +124,26 @@ fn add_timing(table: &mut TableBuilder, keys: [Cell<'_>; 2], block: &BlockRecord
     }
 }
 
+/// What tainted a trial besides the signals of its timing: links that were off before it began, and relays that broke.
+fn add_other_taints(table: &mut TableBuilder, keys: [Cell<'_>; 2], block: &BlockRecord, trial: &TrialRecord) {
+    let known = |name: &str| trial.timing.signals.iter().any(|signal| signal.kind.name() == name);
+    for taint in block.taints[trial.arm].iter().filter(|taint| !known(&taint.signal)) {
+        table.row(&[
+            keys[0],
+            keys[1],
+            Cell::Int(trial.position as i64),
+            Cell::Int(i64::from(block.attempts)),
+            Cell::Str(trial.backend.name()),
+            Cell::Str(&taint.signal),
+            Cell::Str(&taint.subject),
+            Cell::Float(taint.measured),
+            Cell::Float(taint.limit),
+            Cell::Float(taint.limit),
+            Cell::Str("tainted"),
+        ]);
+    }
+}
+
 fn add_calibration(table: &mut TableBuilder, keys: [Cell<'_>; 2], trial: &TrialRecord) {
     for link in &trial.calibrations {
         let (near, far) = (&link.from_near, &link.from_far);
@@ -140,12 +161,23 @@ fn add_calibration(table: &mut TableBuilder, keys: [Cell<'_>; 2], trial: &TrialR
     }
 }
 
+/// Whether the timing of any arm was tainted.
+fn is_tainted(params: &SimulateParams, block: &BlockRecord) -> bool {
+    (0..params.arms.len()).any(|arm| block.is_tainted(arm))
+}
+
+/// The blocks that `aggregate` does not leave out: those whose timing was not tainted, or all when there are none.
+fn kept<'b>(params: &SimulateParams, blocks: &[&'b BlockRecord]) -> Vec<&'b BlockRecord> {
+    let clean: Vec<&BlockRecord> = blocks.iter().copied().filter(|block| !is_tainted(params, block)).collect();
+    if clean.is_empty() { blocks.to_vec() } else { clean }
+}
+
 /// One row for each check and arm: the worst that any trial showed, and in how many.
 fn summary(params: &SimulateParams, blocks: &[&BlockRecord]) -> Vec<ExtraRow> {
     let finished: Vec<Finished> = blocks.iter().flat_map(|block| finished(params, block)).collect();
     let across = across_blocks(&finished);
     let mut groups: Vec<Vec<&Check>> = Vec::new();
-    for check in blocks.iter().flat_map(|block| &block.checks).chain(&across) {
+    for check in kept(params, blocks).iter().flat_map(|block| &block.checks).chain(&across) {
         let same = |group: &&mut Vec<&Check>| group[0].id == check.id && group[0].arm == check.arm;
         match groups.iter_mut().find(same) {
             Some(group) => group.push(check),
@@ -188,6 +220,12 @@ fn finished(params: &SimulateParams, block: &BlockRecord) -> Vec<Finished> {
 
 /// How good the timing was, by arm.
 fn quality(params: &SimulateParams, blocks: &[&BlockRecord]) -> Vec<ExtraRow> {
+    let left_out = blocks.iter().filter(|block| is_tainted(params, block)).count();
+    let consequence = match left_out {
+        0 => String::new(),
+        all if all == blocks.len() => "; no block is clean, so all are in the statistics".to_owned(),
+        some => format!("; {some} of {} blocks are left out of the statistics, all arms of them", blocks.len()),
+    };
     let of = |(arm, name): (usize, &str)| {
         let tainted = blocks.iter().filter(|block| block.is_tainted(arm)).count();
         let again: u32 = blocks.iter().map(|block| block.tainted_attempts[arm]).sum();
@@ -203,7 +241,7 @@ fn quality(params: &SimulateParams, blocks: &[&BlockRecord]) -> Vec<ExtraRow> {
             expected: "0".to_owned(),
             unit: "trials".to_owned(),
             message: format!(
-                "{tainted} of {} trials that were kept are tainted; {again} were run again{reason}",
+                "{tainted} of {} trials are tainted; {again} were run again before{consequence}{reason}",
                 blocks.len()
             ),
         }

@@ -88,6 +88,8 @@ pub struct Host {
     pub kernel: String,
     /// Processors that the trial could use.
     pub processors: u32,
+    /// Blocks that were run at once.
+    pub blocks_at_once: u32,
     /// The clock of all instants of the trial.
     pub clock: String,
     /// The program that drove and timed the client, with its version.

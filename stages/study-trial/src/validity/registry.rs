@@ -220,7 +220,7 @@ checks! {
     cure: "Set what matters explicitly; the dump is in the record.";
 
     "taint-rate", "taints are spread evenly",
-    what: "The shares of tainted runs of two arms differ by at most 2 percentage points over all blocks.",
+    what: "The shares of tainted runs of two arms differ by at most 2 percentage points over all blocks; above that it warns, and fails when chance alone does it in less than 5 % of studies (sign test).",
     why: "When one arm is repeated more often, what is kept of it is a selection.",
     cure: "Use a quieter machine, or compare with the analysis that keeps all trials.";
 }

@@ -4,19 +4,12 @@
 
 use super::finding::{Finding, distinct};
 use super::{Evidence, Role};
+use crate::schedule::{LINKS_PER_PROCESSOR, PACKETS_PER_PROCESSOR, packets_per_second};
 use study_link::Way;
 use study_shaper::{ACCURATE_RATE, BEST_EFFORT_RATE, Quality, Signal, SignalKind};
 
 /// A thread that is busy for more than this share of the time sets the pace (H13).
 const BUSY: f64 = 0.85;
-/// Packets per second and processor that links and stacks together bear before packets are late, measured on two cores.
-const PACKETS_PER_PROCESSOR: f64 = 12_000.0;
-/// Links per processor, at most.
-const LINKS_PER_PROCESSOR: usize = 10;
-/// Bits of a full packet.
-const PACKET_BITS: f64 = 12_000.0;
-/// Packets of both directions for one of data: every second one is acknowledged.
-const WITH_ACKS: f64 = 1.5;
 
 /// The signals of some kinds: the worst of them decides.
 fn signals(evidence: &Evidence, kinds: &[SignalKind], expected: &str) -> Vec<Finding> {
@@ -104,19 +97,16 @@ pub(super) fn within_ceiling(evidence: &Evidence) -> Vec<Finding> {
     let fastest = rates().filter_map(|(.., rate)| rate).max();
     let faster_than = |limit| fastest.is_some_and(|rate| rate > limit);
     let processors = evidence.host.processors.max(1);
-    let packets: f64 = evidence
-        .hops
-        .iter()
-        .filter_map(|hop| Way::ALL.iter().filter_map(|way| hop.params.way(*way).mean_rate()).max())
-        .map(|rate| rate.bits_per_second() as f64 / PACKET_BITS * WITH_ACKS)
-        .sum();
+    let at_once = evidence.host.blocks_at_once.max(1);
+    let packets: f64 =
+        f64::from(at_once) * evidence.hops.iter().map(|hop| packets_per_second(&hop.params)).sum::<f64>();
+    let links = evidence.hops.len() * at_once as usize;
     let budget = PACKETS_PER_PROCESSOR * f64::from(processors);
-    let many = evidence.hops.len() > LINKS_PER_PROCESSOR * processors as usize;
+    let many = links > LINKS_PER_PROCESSOR * processors as usize;
     let measured = fastest.map_or_else(|| "unlimited".to_owned(), |rate| rate.to_string());
     let finding = Finding::of(measured, format!("<= {ACCURATE_RATE}"), "")
         .says(format!(
-            "{} links, up to {packets:.0} packets per second, {processors} processors; threads: {}",
-            evidence.hops.len(),
+            "{links} links in {at_once} blocks at once, up to {packets:.0} packets per second, {processors} processors; threads: {}",
             distinct(evidence.threads.iter().map(|thread| thread.role.name()))
         ))
         .fails(

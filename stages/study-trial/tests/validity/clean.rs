@@ -37,6 +37,7 @@ pub fn evidence(stack: StackChoice, position: u32) -> Evidence {
             backend: Backend::UsernsTun,
             kernel: "6.18.0".to_owned(),
             processors: 2,
+            blocks_at_once: 1,
             clock: "CLOCK_MONOTONIC".to_owned(),
             driver: "study-stacks 0.1.0".to_owned(),
             implementation: stack.name().to_owned(),
