@@ -12,12 +12,14 @@ use serde::{Deserialize, Serialize};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use study_link::{DirectionParams, Way};
+use study_link::{DirectionParams, Outages, Rate, Way};
 
 /// IP and UDP headers, bytes.
 const HEADERS: u64 = 28;
 /// Smallest UDP payload of a probe, bytes: a number and a time.
 const PAYLOAD: usize = 64;
+/// Packets of a direction that the relay has seen before a series of probes, and how long the model let each take.
+type Scheduled = Vec<Option<u64>>;
 /// How long after the last arrival a burst is over.
 const SILENCE: Duration = Duration::from_millis(250);
 
@@ -49,6 +51,9 @@ pub struct RoundTrips {
     pub rtt: Summary,
     /// Smallest time, ms.
     pub min_ms: f64,
+    /// Median over the probes of how much longer they took than the model let their packets take, ms: what the machine adds. `None`
+    /// when the model's delays are not known at once, as behind CoDel.
+    pub added_ms: Option<f64>,
 }
 
 /// The rate of one direction.
@@ -70,6 +75,8 @@ pub struct Calibration {
     pub link: String,
     /// What a round trip should take: base delays, transmission, mean jitter, ms.
     pub expected_rtt_ms: f64,
+    /// Whether every round trip should take that: no jitter, no delay that changes, nothing that repairs or shapes.
+    pub steady: bool,
     /// Round trips begun at the near end.
     pub from_near: RoundTrips,
     /// Round trips begun at the far end.
@@ -83,10 +90,16 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// The larger of both medians' distances from what is expected, ms.
+    /// How far round trips are off, the larger of both ends' medians, ms. Each probe is compared with what the model let its own two
+    /// packets take, so that jitter is no error; on a steady link also with the definition.
     #[must_use]
     pub fn rtt_error_ms(&self) -> f64 {
-        let off = |trips: &RoundTrips| (trips.rtt.p50_ms - self.expected_rtt_ms).abs();
+        let from_definition = |trips: &RoundTrips| (trips.rtt.p50_ms - self.expected_rtt_ms).abs();
+        let off = |trips: &RoundTrips| match trips.added_ms {
+            Some(added) if self.steady => added.abs().max(from_definition(trips)),
+            Some(added) => added.abs(),
+            None => from_definition(trips),
+        };
         off(&self.from_near).max(off(&self.from_far))
     }
     /// How far off the round trip may be: the larger of 1 ms and 2 %.
@@ -112,6 +125,11 @@ fn expected_rtt(link: &Link) -> f64 {
     params.mean_rtt().as_millis_f64() + transmission(&params.down) + transmission(&params.up)
 }
 
+fn is_steady(way: &DirectionParams) -> bool {
+    let changes = way.jitter.is_some() || way.extra_delay.is_some() || way.outages != Outages::None;
+    !changes && way.arq.is_none() && way.shaper.is_none() && matches!(way.rate, Rate::Constant(_) | Rate::Unlimited)
+}
+
 /// Measures an open link.
 ///
 /// # Errors
@@ -127,6 +145,7 @@ pub fn calibrate(rig: &Rig, link: &Link, options: &CalibrationOptions) -> Result
     Ok(Calibration {
         link: link.spec().name.clone(),
         expected_rtt_ms: expected_rtt(link),
+        steady: Way::ALL.iter().all(|way| is_steady(link.spec().params.way(*way))),
         from_near,
         from_far,
         rate_down,
@@ -158,19 +177,50 @@ fn round_trips(rig: &Rig, link: &Link, from: End, options: &CalibrationOptions) 
     // Everything that can come back has come back by then: twice the round trip and some.
     let patience = Duration::from_nanos(2 * link.spec().params.mean_rtt().as_nanos()) + SILENCE;
     let done = AtomicBool::new(false);
-    let mut times = std::thread::scope(|scope| {
+    let (out, back) = match from {
+        End::Near => (Way::Up, Way::Down),
+        End::Far => (Way::Down, Way::Up),
+    };
+    let before = link.record();
+    let seen = |way: Way| if way == Way::Up { before.up.packets } else { before.down.packets } as usize;
+    let answers = std::thread::scope(|scope| {
         scope.spawn(|| echo_until(&echo, &done));
         let receiver = scope.spawn(|| collect(&asker, probes, patience + options.every * probes));
         let sent = ask(&asker, target, probes, options.every);
-        let times = receiver.join().unwrap_or_default();
+        let answers = receiver.join().unwrap_or_default();
         done.store(true, Ordering::Release);
-        sent.map(|()| times)
+        sent.map(|()| answers)
     })?;
-    if times.is_empty() {
+    if answers.is_empty() {
         return Err(ShaperError::Unanswered { link: link.spec().name.clone(), sent: probes, answered: 0 });
     }
+    let added_ms = added(&answers, [(&link.scheduled(out), seen(out)), (&link.scheduled(back), seen(back))]);
+    let mut times: Vec<u64> = answers.iter().map(|answer| answer.took).collect();
     let rtt = Summary::of(&mut times);
-    Ok(RoundTrips { sent: probes, answered: times.len() as u32, rtt, min_ms: times[0] as f64 / 1e6 })
+    Ok(RoundTrips { sent: probes, answered: times.len() as u32, rtt, min_ms: times[0] as f64 / 1e6, added_ms })
+}
+
+/// A probe that came back.
+#[derive(Debug, Clone, Copy)]
+struct Answer {
+    /// Its round trip, ns.
+    took: u64,
+    /// Number of the probe.
+    probe: usize,
+    /// Number of its echo.
+    echo: usize,
+}
+
+/// The median of what the probes took above the model's delays of their packets, ms.
+fn added(answers: &[Answer], [(out, asked), (back, echoed)]: [(&Scheduled, usize); 2]) -> Option<f64> {
+    let of = |delays: &Scheduled, index: usize| delays.get(index).copied().flatten();
+    let mut above: Vec<f64> = answers
+        .iter()
+        .filter_map(|a| Some((a.took, of(out, asked + a.probe)? + of(back, echoed + a.echo)?)))
+        .map(|(took, model)| (took as f64 - model as f64) / 1e6)
+        .collect();
+    above.sort_by(f64::total_cmp);
+    above.get(above.len() / 2).copied()
 }
 
 fn ask(socket: &UdpSocket, target: SocketAddr, probes: u32, every: Duration) -> Result<(), StepError> {
@@ -178,6 +228,7 @@ fn ask(socket: &UdpSocket, target: SocketAddr, probes: u32, every: Duration) -> 
     for i in 0..u64::from(probes) {
         clock::sleep_until(began + i * every.as_nanos() as u64);
         let mut payload = [0; PAYLOAD];
+        payload[8..16].copy_from_slice(&i.to_le_bytes());
         payload[..8].copy_from_slice(&clock::now().to_le_bytes());
         socket.send_to(&payload, target).at(Step::FirstPacket, "send")?;
     }
@@ -189,30 +240,34 @@ fn echo_until(socket: &UdpSocket, done: &AtomicBool) {
     if socket.set_read_timeout(Some(Duration::from_millis(20))).is_err() {
         return;
     }
+    let mut echoes: u64 = 0;
     while !done.load(Ordering::Acquire) {
         if let Ok((length, from)) = socket.recv_from(&mut buffer) {
-            drop(socket.send_to(&buffer[..length], from));
+            buffer[16..24].copy_from_slice(&echoes.to_le_bytes());
+            echoes += u64::from(socket.send_to(&buffer[..length], from).is_ok());
         }
     }
 }
 
-/// Receives up to so many answers: how long each took, ns.
-fn collect(socket: &UdpSocket, probes: u32, patience: Duration) -> Vec<u64> {
-    let mut times = Vec::new();
+/// Receives up to so many answers.
+fn collect(socket: &UdpSocket, probes: u32, patience: Duration) -> Vec<Answer> {
+    let mut answers = Vec::new();
     let until = clock::now() + patience.as_nanos() as u64;
     let mut buffer = [0; 2048];
-    while times.len() < probes as usize {
+    let number = |bytes: &[u8], at: usize| bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes);
+    while answers.len() < probes as usize {
         let left = until.saturating_sub(clock::now());
         if left == 0 || socket.set_read_timeout(Some(Duration::from_nanos(left.max(1_000)))).is_err() {
             break;
         }
         let Ok(length) = socket.recv(&mut buffer) else { continue };
         let now = clock::now();
-        if let Some(Ok(sent)) = buffer[..length].get(..8).map(TryInto::try_into) {
-            times.push(now.saturating_sub(u64::from_le_bytes(sent)));
+        let heard = &buffer[..length];
+        if let (Some(sent), Some(probe), Some(echo)) = (number(heard, 0), number(heard, 8), number(heard, 16)) {
+            answers.push(Answer { took: now.saturating_sub(sent), probe: probe as usize, echo: echo as usize });
         }
     }
-    times
+    answers
 }
 
 /// Sends full packets all at once and looks how far apart they arrive.
@@ -272,6 +327,19 @@ fn arrivals(socket: &UdpSocket, packets: u32, patience: Duration) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_probe_is_compared_with_what_the_model_let_its_own_packets_take() {
+        let ms = |x: u64| x * 1_000_000;
+        let out: Scheduled = vec![None, Some(ms(10)), Some(ms(30)), None, Some(ms(12))];
+        let back: Scheduled = vec![Some(ms(5)), Some(ms(9)), Some(ms(7))];
+        // The first packet of `out` was there before; probe 2 was lost; the echoes of 0, 1 and 3 left in that order.
+        let answers =
+            [(15, 0, 0), (40, 1, 1), (19, 3, 2)].map(|(took, probe, echo)| Answer { took: ms(took), probe, echo });
+        assert_eq!(added(&answers, [(&out, 1), (&back, 0)]), Some(0.0));
+        assert_eq!(added(&answers[1..2], [(&out, 1), (&back, 0)]), Some(1.0));
+        assert_eq!(added(&answers, [(&vec![None; 5], 1), (&back, 0)]), None);
+    }
 
     #[test]
     fn a_late_first_arrival_does_not_change_the_rate() {

@@ -19,6 +19,7 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use study_link::Way;
 use study_units::BitRate;
 
 /// How a rig is built. The defaults are what experiments need.
@@ -228,6 +229,16 @@ impl Link {
     fn interface_drops(&self) -> [u64; 2] {
         let name = build::interface(self.position);
         [0, 1].map(|end| self.nodes[end].files.read().map_or(0, |counters| counters.transmit_drops(&name)))
+    }
+    /// How long the model let each of the first 256 packets of a direction take since its indices were last reset, ns, queue and jitter
+    /// included; `None`: it was lost, or its fate was known only later. Packets that carry nothing but IP are counted.
+    #[must_use]
+    pub fn scheduled(&self, way: Way) -> Vec<Option<u64>> {
+        let state = self.relayed.lock();
+        match way {
+            Way::Down => state.down.delays().to_vec(),
+            Way::Up => state.up.delays().to_vec(),
+        }
     }
     /// What the link has done since its indices were last reset.
     #[must_use]

@@ -13,6 +13,8 @@ use study_units::SimTime;
 
 /// Spent packet buffers that are kept for the next packets.
 const POOL: usize = 1_024;
+/// Packets whose delay by the model is remembered, the first: those of a calibration.
+const REMEMBERED: u64 = 256;
 
 /// A packet that is on the way.
 #[derive(Debug)]
@@ -53,6 +55,8 @@ pub(crate) struct WayState {
     seen: Seen,
     lateness: Histogram,
     header: usize,
+    /// Delay by the model of the first packets by index, ns; `None`: lost, or known only later.
+    delays: Vec<Option<u64>>,
 }
 
 /// What is counted here; the rest is in the model's counters.
@@ -83,6 +87,7 @@ impl WayState {
             seen: Seen::default(),
             lateness: Histogram::default(),
             header: 0,
+            delays: Vec::new(),
         }
     }
     /// Takes a packet in at `now` (ns of model time); `header` bytes before its IP header are not the link's business.
@@ -100,7 +105,14 @@ impl WayState {
         self.seen.oversized += u64::from(length > self.mtu);
         let mut buffer = self.pool.pop().unwrap_or_default();
         buffer.extend_from_slice(bytes);
-        match self.channel.offer(SimTime::from_nanos(now), 0, length, phase::of(packet, self.way), index) {
+        let verdict = self.channel.offer(SimTime::from_nanos(now), 0, length, phase::of(packet, self.way), index);
+        if index < REMEMBERED {
+            self.delays.push(match verdict {
+                Some(Verdict::Deliver(at)) => Some(at.as_nanos().saturating_sub(now)),
+                _ => None,
+            });
+        }
+        match verdict {
             Some(verdict) => self.decided(index, verdict, buffer),
             None => drop(self.waiting.insert(index, buffer)),
         }
@@ -152,6 +164,10 @@ impl WayState {
             }
             self.recycle(due.bytes);
         }
+    }
+    /// Delay by the model of the first packets by index, ns; `None`: lost, or known only later.
+    pub(crate) fn delays(&self) -> &[Option<u64>] {
+        &self.delays
     }
     /// When something is to do next, ns of model time; the largest number when never.
     pub(crate) fn next_event(&self) -> u64 {

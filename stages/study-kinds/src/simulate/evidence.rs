@@ -45,6 +45,12 @@ const CALIBRATION: Columns = &[
     ("rtt_p50_ms", Float, "ms", "median round trip from the near end"),
     ("rtt_far_p50_ms", Float, "ms", "median round trip from the far end"),
     ("rtt_p99_ms", Float, "ms", "99th percentile from the near end"),
+    (
+        "added_ms",
+        Float,
+        "ms",
+        "what the machine adds to a round trip above the link's model, the larger median of both ends",
+    ),
     ("probes", Int, "", "probes of both ends"),
     ("answered", Int, "", "those that came back"),
 ];
@@ -155,6 +161,7 @@ fn add_calibration(table: &mut TableBuilder, keys: [Cell<'_>; 2], trial: &TrialR
             Cell::Float(near.rtt.p50_ms),
             Cell::Float(far.rtt.p50_ms),
             Cell::Float(near.rtt.p99_ms),
+            Cell::Float(link.rtt_error_ms()),
             Cell::Int(i64::from(near.sent + far.sent)),
             Cell::Int(i64::from(near.answered + far.answered)),
         ]);

@@ -172,10 +172,11 @@ fn hop(settings: &StackSettings) -> Hop {
 
 fn calibration() -> Calibration {
     let rtt = Summary { count: 20, mean_ms: 50.2, p50_ms: 50.15, p99_ms: 51.0, p999_ms: 51.0, max_ms: 51.0 };
-    let trips = RoundTrips { sent: 20, answered: 20, rtt, min_ms: 50.1 };
+    let trips = RoundTrips { sent: 20, answered: 20, rtt, min_ms: 50.1, added_ms: Some(0.1) };
     Calibration {
         link: "client-origin".to_owned(),
         expected_rtt_ms: 50.07,
+        steady: true,
         from_near: trips,
         from_far: trips,
         rate_down: None,

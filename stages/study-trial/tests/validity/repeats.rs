@@ -16,7 +16,7 @@ fn a_taint_names_its_signal() {
     (canary.measured, canary.quality) = (12.0, Quality::Tainted);
     let steal = evidence.timing.signals.iter_mut().find(|s| s.kind == SignalKind::Steal).unwrap();
     (steal.measured, steal.quality) = (0.02, Quality::Warn);
-    evidence.hops[0].calibration.as_mut().unwrap().from_near.rtt.p50_ms = 60.0;
+    evidence.hops[0].calibration.as_mut().unwrap().from_near.added_ms = Some(-9.9);
     evidence.hops[0].record.broken = true;
     let found: Vec<(String, f64)> = tainted(&evidence).into_iter().map(|t| (t.signal, t.limit)).collect();
     let expected = [("canary_p99", 3.0), ("calibration", 1.0014), ("relay_failed", 0.0)];
