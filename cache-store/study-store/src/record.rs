@@ -164,12 +164,14 @@ impl Store {
     }
 
     /// Notes that a run used a record, for garbage collection by last use. Costs nothing more than once a day; a store that
-    /// cannot be written to stays as it is.
-    pub fn touch(&self, key: &Digest, head: &RecordHead) {
+    /// cannot be written to stays as it is. Whether it was time to.
+    pub fn touch(&self, key: &Digest, head: &RecordHead) -> bool {
         let now = SystemTime::now();
-        if now.duration_since(head.last_used).is_ok_and(|age| age > USE_RESOLUTION) {
+        let due = now.duration_since(head.last_used).is_ok_and(|age| age > USE_RESOLUTION);
+        if due {
             let _ = File::open(self.layout.action(key)).and_then(|file| file.set_modified(now));
         }
+        due
     }
 
     fn read_record<D: for<'de> Deserialize<'de>>(

@@ -8,7 +8,7 @@
 use crate::executor::{Outcome, Work};
 use crate::graph::Dag;
 use crate::judge::{Judge, Verdict};
-use crate::keys::{frame_of, key_of};
+use crate::keys::frame_of;
 use crate::select::Selection;
 use crate::tables::Tables;
 use crate::{NodeError, NodeReport, Reason, RunEvent, RunReport, State};
@@ -218,8 +218,7 @@ impl<'a> Dispatcher<'a> {
     }
 
     fn try_start(&mut self, node: usize, start: &mut dyn FnMut(Work)) {
-        let key = key_of(&self.judge.document(node, &self.outputs));
-        match self.store.try_claim(&key) {
+        match self.store.try_claim(&self.judge.claim_key(node, &self.outputs)) {
             Ok(Attempt::Held(claim)) => {
                 self.elsewhere.remove(&node);
                 self.claimed(node, claim, start);
@@ -269,14 +268,16 @@ impl<'a> Dispatcher<'a> {
     fn ended(&mut self, node: usize, outcome: Outcome) {
         let Some(report) = self.running.remove(&node) else { return };
         match outcome {
-            Outcome::Recorded { outputs, seconds, counters, differs } => {
+            Outcome::Recorded { outputs, seconds, counters, repetitions, differs } => {
                 if differs {
                     (self.events)(RunEvent::Differs { node });
                 }
                 self.rebuild.remove(&node);
                 self.outputs[node] = Some(outputs);
-                let report = NodeReport { state: State::Executed, seconds: Some(seconds), counters, ..report };
-                self.finished(node, report);
+                // Put together of what was on record, for no other reason than that it was not put together yet.
+                let assembled = report.reasons.is_empty() && repetitions.is_some_and(|count| count.ran == Some(0));
+                let state = if assembled { State::Cached } else { State::Executed };
+                self.finished(node, NodeReport { state, seconds: Some(seconds), counters, repetitions, ..report });
             }
             Outcome::Cancelled => {
                 self.interrupted = true;
@@ -293,7 +294,9 @@ impl<'a> Dispatcher<'a> {
 
     fn cached(&mut self, node: usize, mut verdict: Verdict) {
         if let (Some(key), Some(head)) = (&verdict.key, &mut verdict.hit) {
-            self.store.touch(key, head);
+            if self.store.touch(key, head) {
+                self.judge.touch_repetitions(node, &self.outputs);
+            }
             self.outputs[node] = Some(std::mem::take(&mut head.outputs));
         }
         if self.selection.selected[node] {

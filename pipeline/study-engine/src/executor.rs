@@ -8,7 +8,7 @@ mod in_process;
 pub(crate) use in_process::{Surroundings, execute};
 
 use crate::files::LoadedFile;
-use crate::{NodeError, Reason};
+use crate::{NodeError, Reason, RepetitionCount};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use study_ident::Digest;
@@ -40,6 +40,8 @@ pub(crate) enum Outcome {
         seconds: f64,
         /// Counters of the work.
         counters: BTreeMap<String, u64>,
+        /// Of a node that appends them: its repetitions.
+        repetitions: Option<RepetitionCount>,
         /// There was a record under the same key with other content: the node is not deterministic.
         differs: bool,
     },

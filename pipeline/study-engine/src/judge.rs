@@ -1,11 +1,14 @@
 //! The one place that decides whether a node is cached, and why not.
 
 use crate::files::LoadedFiles;
-use crate::keys::{KeyMaker, frame_of, key_of};
+use crate::keys::{KeyMaker, RepetitionKeys, Shares, frame_of, key_of, shares};
+use crate::outputs::load_frame;
 use crate::reasons::{differences, input_path};
-use crate::{NodeReport, Reason, State};
+use crate::repetitions::{count, touch};
+use crate::{NodeReport, Reason, RepetitionCount, State};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use study_ident::Digest;
 use study_spec::{PlannedNode, Study};
 use study_store::{ObjectState, OutputRecord, RecordHead, Store, StoreError};
@@ -20,9 +23,22 @@ pub(crate) struct Verdict {
     pub hit: Option<RecordHead>,
     /// Why it is not cached.
     pub reasons: Vec<Reason>,
-    /// How long it took last time, in seconds.
+    /// How long it took last time, in seconds; of missing repetitions, how long they will take by those on record.
     pub seconds: Option<f64>,
+    /// Of a node that appends them: its repetitions.
+    pub repetitions: Option<RepetitionCount>,
 }
+
+impl Verdict {
+    /// Whether nothing is left to be carried out, although there is no record of the node itself: it is cached, and is put
+    /// together of its repetitions when it is needed.
+    pub fn only_to_assemble(&self) -> bool {
+        self.hit.is_none() && self.reasons.is_empty() && self.repetitions.is_some_and(|r| r.is_complete())
+    }
+}
+
+/// What each repetition reads of a frame, by the frame's content, the column, and how many repetitions are asked for.
+type KnownShares = BTreeMap<(Digest, String, u64), Shares>;
 
 /// Looks at nodes of one study against one store.
 pub(crate) struct Judge<'a> {
@@ -30,11 +46,13 @@ pub(crate) struct Judge<'a> {
     pub store: Option<&'a Store>,
     pub files: &'a LoadedFiles,
     pub keys: KeyMaker<'a>,
+    /// Reading frames takes long enough to do it once.
+    shares: Mutex<KnownShares>,
 }
 
 impl<'a> Judge<'a> {
     pub fn new(study: &'a Study, store: Option<&'a Store>, files: &'a LoadedFiles) -> Self {
-        Self { study, store, files, keys: KeyMaker::new(study, files.host()) }
+        Self { study, store, files, keys: KeyMaker::new(study, files.host()), shares: Mutex::default() }
     }
 
     /// Decides about one node. `outputs` has what the nodes before it made, as far as that is known; `must_run` is a reason
@@ -44,7 +62,7 @@ impl<'a> Judge<'a> {
         if let Some(unknown) = self.unknown_input(node, outputs) {
             let seconds = self.past_seconds(&self.history(node));
             let reasons = vec![Reason::about("input", unknown)];
-            return Verdict { key: None, document: None, hit: None, reasons, seconds };
+            return Verdict { key: None, document: None, hit: None, reasons, seconds, repetitions: None };
         }
         let document = self.document(index, outputs);
         let key = key_of(&document);
@@ -54,18 +72,84 @@ impl<'a> Judge<'a> {
         };
         match found {
             Ok(head) => {
+                let asked = node.kind.series(&*node.params).map(|series| series.repetitions);
+                let repetitions = asked.map(|n| RepetitionCount { asked: n, on_record: n, ran: None });
                 let seconds = Some(head.seconds);
-                Verdict { key: Some(key), document: None, hit: Some(head), reasons: Vec::new(), seconds }
+                Verdict { key: Some(key), document: None, hit: Some(head), reasons: Vec::new(), seconds, repetitions }
             }
-            Err(mut reasons) => {
-                let history = self.history(node);
-                if reasons.is_empty() {
-                    reasons = self.changes(node, &history, &key, &document);
-                }
-                let seconds = self.past_seconds(&history);
-                Verdict { key: Some(key), document: Some(document), hit: None, reasons, seconds }
-            }
+            Err(problems) => self.miss(index, outputs, (key, document), problems),
         }
+    }
+
+    /// A node without a usable record. `problems` say what is wrong with it, if there is one.
+    fn miss(
+        &self,
+        index: usize,
+        outputs: &[Option<Vec<OutputRecord>>],
+        (key, document): (Digest, Value),
+        problems: Vec<Reason>,
+    ) -> Verdict {
+        let node = &self.study.nodes[index];
+        let history = self.history(node);
+        let seconds = self.past_seconds(&history);
+        let counted = self.repetition_keys(index, &document, outputs).map(|keys| count(self.store, &keys));
+        let repetitions = counted.map(|(count, _)| count);
+        let whole = repetitions.is_some_and(|count| count.is_complete());
+        let reasons = match (problems.is_empty(), repetitions) {
+            // Nothing was lost and nothing is missing: however the node differs from the last one, no work comes of it.
+            (true, Some(_)) if whole => Vec::new(),
+            (true, _) => with_count(self.changes(node, &history, &key, &document), repetitions),
+            (false, _) => with_count(problems, repetitions),
+        };
+        let seconds = match counted {
+            Some((count, seconds)) if count.on_record > 0 => {
+                Some(seconds / count.on_record as f64 * (count.asked - count.on_record) as f64)
+            }
+            _ => seconds,
+        };
+        Verdict { key: Some(key), document: Some(document), hit: None, reasons, seconds, repetitions }
+    }
+
+    /// Who holds this key may carry out the node: its own, or that of its series, which other nodes may share.
+    pub fn claim_key(&self, index: usize, outputs: &[Option<Vec<OutputRecord>>]) -> Digest {
+        let document = self.document(index, outputs);
+        self.repetition_keys(index, &document, outputs).map_or_else(|| key_of(&document), |keys| keys.series())
+    }
+
+    /// Notes that the repetitions of a cached node are in use.
+    pub fn touch_repetitions(&self, index: usize, outputs: &[Option<Vec<OutputRecord>>]) {
+        if let (Some(store), Some(keys)) =
+            (self.store, self.repetition_keys(index, &self.document(index, outputs), outputs))
+        {
+            touch(store, &keys);
+        }
+    }
+
+    /// The keys of a node's repetitions; nothing when it has none of its own.
+    fn repetition_keys(
+        &self,
+        index: usize,
+        document: &Value,
+        outputs: &[Option<Vec<OutputRecord>>],
+    ) -> Option<RepetitionKeys> {
+        let node = &self.study.nodes[index];
+        let series = node.kind.series(&*node.params)?;
+        Some(RepetitionKeys::new(&series, document, |frame, column, number| {
+            let giver = node.inputs.get(frame)?.get(number)?.node;
+            let output = frame_of(outputs[giver].as_ref()?, frame)?;
+            self.shares(output, column, series.repetitions)
+        }))
+    }
+
+    /// What each repetition reads of a frame; nothing when the frame cannot be read, which the run finds out by itself.
+    fn shares(&self, output: &OutputRecord, column: &str, repetitions: u64) -> Shares {
+        let mut known = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (output.logical, column.to_owned(), repetitions);
+        if let Some(found) = known.get(&key) {
+            return found.clone();
+        }
+        let table = load_frame(self.store?, output).ok()?;
+        known.entry(key).or_insert_with(|| shares(&table, column, repetitions)).clone()
     }
 
     /// The key document; the digests of inputs that are not known are null.
@@ -83,6 +167,7 @@ impl<'a> Judge<'a> {
             reasons: verdict.reasons,
             certain: verdict.key.is_some(),
             seconds: verdict.seconds,
+            repetitions: verdict.repetitions,
             counters,
             ..self.blank_report(index, state)
         }
@@ -102,6 +187,7 @@ impl<'a> Judge<'a> {
             seconds: None,
             error: None,
             blocked_by: None,
+            repetitions: None,
             counters: BTreeMap::new(),
         }
     }
@@ -169,6 +255,15 @@ impl<'a> Judge<'a> {
     fn past_seconds(&self, history: &[Digest]) -> Option<f64> {
         history.iter().find_map(|key| Some(self.store?.record_head(key).ok()??.seconds))
     }
+}
+
+/// How many repetitions there are stands first: it says how much is to be done. A node of which some are on record has run.
+fn with_count(mut reasons: Vec<Reason>, repetitions: Option<RepetitionCount>) -> Vec<Reason> {
+    if let Some(count) = repetitions {
+        reasons.retain(|reason| reason.code != "never-run" || count.on_record == 0);
+        reasons.insert(0, Reason::repetitions(&count));
+    }
+    reasons
 }
 
 /// Paths of files are not in a key document, but they are what the reader knows.

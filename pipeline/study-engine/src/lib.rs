@@ -19,6 +19,9 @@
 //!
 //! Nothing is recorded but whole, successful results, objects before records; so a run that is killed is continued by
 //! the next one, without a flag.
+//!
+//! What is measured can be a series of repetitions, each with a record of its own (module `repetitions`): the node is made of those
+//! on record, and only missing ones are carried out.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -33,6 +36,7 @@ mod options;
 mod outputs;
 mod plan;
 mod reasons;
+mod repetitions;
 mod report;
 mod run;
 mod select;
@@ -44,5 +48,5 @@ pub use options::RunOptions;
 pub use outputs::{load_file, load_frame};
 pub use plan::{plan, why};
 pub use reasons::differences;
-pub use report::{NodeReport, Reason, RunEvent, RunReport, State, Why};
+pub use report::{NodeReport, Reason, RepetitionCount, RunEvent, RunReport, State, Why};
 pub use run::run;

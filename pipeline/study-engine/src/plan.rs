@@ -48,7 +48,8 @@ pub(crate) fn walk(judge: &Judge<'_>, selection: &Selection) -> (Vec<NodeReport>
         reports.push(if !selected {
             judge.blank_report(i, State::Skipped)
         } else {
-            let state = if verdict.hit.is_some() { State::Cached } else { State::Execute };
+            let cached = verdict.hit.is_some() || verdict.only_to_assemble();
+            let state = if cached { State::Cached } else { State::Execute };
             judge.report(i, state, verdict)
         });
     }

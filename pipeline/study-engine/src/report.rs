@@ -29,7 +29,8 @@ pub enum State {
 /// Why a node is not cached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Reason {
-    /// `never-run`, `param`, `input`, `stage-version`, `environment`, `seed`, `missing-blob`, `corrupt` or `forced`.
+    /// `never-run`, `param`, `input`, `stage-version`, `environment`, `seed`, `missing-blob`, `corrupt` or `forced`;
+    /// beside one of these `repetitions`, with how many are on record and how many are asked for.
     pub code: &'static str,
     /// What it is about: a path in the key document (`params.player.prefetch`), or `record`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,6 +44,13 @@ pub struct Reason {
 }
 
 impl Reason {
+    /// The code that says how many repetitions are on record (`old`) of those asked for (`new`).
+    pub const REPETITIONS: &'static str = "repetitions";
+
+    pub(crate) fn repetitions(count: &RepetitionCount) -> Self {
+        let text = |n: u64| Some(n.to_string());
+        Self { old: text(count.on_record), new: text(count.asked), ..Self::plain(Self::REPETITIONS) }
+    }
     pub(crate) const fn plain(code: &'static str) -> Self {
         Self { code, field: None, old: None, new: None }
     }
@@ -58,11 +66,32 @@ impl std::fmt::Display for Reason {
             write!(f, " {field}")?;
         }
         match (&self.old, &self.new) {
+            (Some(old), Some(new)) if self.code == Self::REPETITIONS => write!(f, ": {old} of {new} on record"),
             (Some(old), Some(new)) => write!(f, ": {old} -> {new}"),
             (None, Some(new)) => write!(f, ": added {new}"),
             (Some(old), None) => write!(f, ": removed {old}"),
             (None, None) => Ok(()),
         }
+    }
+}
+
+/// How many repetitions of a node there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct RepetitionCount {
+    /// Asked for.
+    pub asked: u64,
+    /// Of these on record, before it ran.
+    pub on_record: u64,
+    /// Carried out in this run; nothing when it did not run to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ran: Option<u64>,
+}
+
+impl RepetitionCount {
+    /// Whether none is missing.
+    #[must_use]
+    pub const fn is_complete(&self) -> bool {
+        self.on_record >= self.asked
     }
 }
 
@@ -84,7 +113,8 @@ pub struct NodeReport {
     /// Whether the same key always gives the same bytes.
     #[serde(serialize_with = "determinism")]
     pub determinism: Determinism,
-    /// Wall time in seconds: measured when it ran, else that of the last time, if known.
+    /// Wall time in seconds: measured when it ran, else that of the last time, if known. Of repetitions, that of all in its result,
+    /// and in a plan that of the missing ones.
     pub seconds: Option<f64>,
     /// Why it gave no result.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,6 +122,9 @@ pub struct NodeReport {
     /// Id of the failed node that stands in its way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<String>,
+    /// Repetitions of a node that appends them; nothing for other nodes, and while its key is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repetitions: Option<RepetitionCount>,
     /// Counters of the work, from when it ran.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,

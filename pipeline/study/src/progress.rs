@@ -254,6 +254,7 @@ mod tests {
             seconds,
             error: None,
             blocked_by: None,
+            repetitions: None,
             counters: BTreeMap::new(),
         }
     }

@@ -1,5 +1,6 @@
 //! What a running stage is given besides its parameters and inputs.
 
+use crate::Repetitions;
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -35,6 +36,8 @@ pub struct StageCx<'a> {
     pub cancel: &'a AtomicBool,
     /// Called with (done, total) units of work.
     pub progress: &'a (dyn Fn(u64, u64) + Sync),
+    /// Repetitions on record, for kinds with a [`Series`](crate::Series).
+    pub repetitions: &'a dyn Repetitions,
 }
 
 /// The run was interrupted.

@@ -1,6 +1,6 @@
 //! Stage kinds as the engine and the study reader see them.
 
-use crate::{Inputs, Outputs, StageCx, StageError};
+use crate::{Inputs, Outputs, Series, StageCx, StageError};
 use serde_json::Value;
 use std::any::Any;
 use std::sync::Arc;
@@ -65,6 +65,11 @@ pub trait StageKind: Send + Sync {
     fn determinism(&self, _params: &Self::Params) -> Determinism {
         Determinism::Exact
     }
+    /// The repetitions of a sampled node that appends; nothing where the node is recorded as a whole. Kinds that give one use
+    /// [`StageCx::repetitions`], and have all of them on record when [`run`](Self::run) succeeds.
+    fn series(&self, _params: &Self::Params) -> Option<Series> {
+        None
+    }
     /// Does the work.
     ///
     /// # Errors
@@ -88,6 +93,7 @@ pub trait Kind: Send + Sync {
     fn schema(&self) -> Value;
     fn source_fingerprint(&self) -> &'static str;
     fn determinism(&self, params: &dyn Params) -> Determinism;
+    fn series(&self, params: &dyn Params) -> Option<Series>;
     /// # Errors
     /// As [`StageKind::run`].
     fn run(&self, params: &dyn Params, cx: &StageCx<'_>, inputs: &Inputs) -> Result<Outputs, StageError>;
@@ -136,6 +142,9 @@ impl<K: StageKind> Kind for K {
     }
     fn determinism(&self, params: &dyn Params) -> Determinism {
         StageKind::determinism(self, own::<K>(params))
+    }
+    fn series(&self, params: &dyn Params) -> Option<Series> {
+        StageKind::series(self, own::<K>(params))
     }
     fn run(&self, params: &dyn Params, cx: &StageCx<'_>, inputs: &Inputs) -> Result<Outputs, StageError> {
         StageKind::run(self, own::<K>(params), cx, inputs)

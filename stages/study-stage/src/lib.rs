@@ -6,7 +6,9 @@
 mod context;
 mod kind;
 mod ports;
+mod repetitions;
 
 pub use context::{Cancelled, StageCx, StageError, StudyInfo};
 pub use kind::{Determinism, Kind, Params, Registry, Section, StageKind};
 pub use ports::{InputPart, Inputs, Outputs};
+pub use repetitions::{Repetitions, Series, Unrecorded};

@@ -1,6 +1,8 @@
 //! Runs a node on a thread of this process.
 
 use super::{Outcome, Work};
+use crate::keys::{RepetitionKeys, shares};
+use crate::repetitions::Recorder;
 use crate::tables::Tables;
 use crate::{NodeError, Reason};
 use rayon::prelude::*;
@@ -13,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use study_ident::{Digest, SeedPath};
 use study_spec::{PlannedNode, Study};
-use study_stage::{Determinism, InputPart, Inputs, Outputs, StageCx, StageError, StudyInfo};
+use study_stage::{Determinism, InputPart, Inputs, Outputs, Repetitions, StageCx, StageError, StudyInfo, Unrecorded};
 use study_store::{FileRecord, OutputRecord, Record, Store, StoreError};
 use study_table::Table;
 
@@ -35,13 +37,21 @@ fn attempt(around: &Surroundings<'_>, work: Work, progress: &(dyn Fn(u64, u64) +
     let begun = Instant::now();
     let node = &around.study.nodes[work.node];
     let inputs = load_inputs(around, node, &work)?;
-    let made = run_stage(around, node, &work, &inputs, progress)?;
+    let recorder = recorder(around.store, node, &work, &inputs);
+    let unrecorded = Unrecorded::default();
+    let repetitions: &dyn Repetitions = recorder.as_ref().map_or(&unrecorded, |recorder| recorder);
+    let made = run_stage(around, node, &work, (&inputs, repetitions), progress).map_err(|outcome| {
+        // Whatever the stage made of it, the store is what failed.
+        recorder.as_ref().and_then(Recorder::failure).map_or(outcome, Outcome::StoreFailed)
+    })?;
     drop(inputs);
-    check(node, &made).map_err(Outcome::Failed)?;
+    check(node, &made, recorder.as_ref()).map_err(Outcome::Failed)?;
     let files = store_files(around.store, &work).map_err(Outcome::StoreFailed)?;
     let outputs = store_outputs(around.store, &made).map_err(Outcome::StoreFailed)?;
     let differs = differs_from_record(around.store, node, &work.key, &outputs);
-    let seconds = begun.elapsed().as_secs_f64();
+    let counted = recorder.as_ref().map(Recorder::counted);
+    let seconds = counted.map_or_else(|| begun.elapsed().as_secs_f64(), |(_, seconds)| seconds);
+    let repetitions = counted.map(|(count, _)| count);
     let counters = made.counters;
     let record = Record {
         key_document: work.document,
@@ -60,7 +70,7 @@ fn attempt(around: &Surroundings<'_>, work: Work, progress: &(dyn Fn(u64, u64) +
         }
     }
     drop(work.claim);
-    Ok(Outcome::Recorded { outputs, seconds, counters, differs })
+    Ok(Outcome::Recorded { outputs, seconds, counters, repetitions, differs })
 }
 
 fn load_inputs(around: &Surroundings<'_>, node: &PlannedNode, work: &Work) -> Result<Inputs, Outcome> {
@@ -86,6 +96,15 @@ fn load_inputs(around: &Surroundings<'_>, node: &PlannedNode, work: &Work) -> Re
     Ok(inputs)
 }
 
+/// The record of the node's repetitions, if it appends them.
+fn recorder<'a>(store: &'a Store, node: &PlannedNode, work: &Work, inputs: &Inputs) -> Option<Recorder<'a>> {
+    let series = node.kind.series(&*node.params)?;
+    let keys = RepetitionKeys::new(&series, &work.document, |frame, column, number| {
+        shares(&inputs.parts(frame).get(number)?.table, column, series.repetitions)
+    });
+    Some(Recorder::open(store, node.kind.name(), keys))
+}
+
 fn lost(giver: usize, output: &OutputRecord, error: StoreError) -> Outcome {
     let code = match error {
         StoreError::Corrupt { .. } => "corrupt",
@@ -100,7 +119,7 @@ fn run_stage(
     around: &Surroundings<'_>,
     node: &PlannedNode,
     work: &Work,
-    inputs: &Inputs,
+    (inputs, repetitions): (&Inputs, &dyn Repetitions),
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<Outputs, Outcome> {
     let nothing =
@@ -113,6 +132,7 @@ fn run_stage(
         files: &files,
         cancel: around.cancel,
         progress,
+        repetitions,
     };
     match catch_unwind(AssertUnwindSafe(|| node.kind.run(&*node.params, &cx, inputs))) {
         Ok(Ok(outputs)) => Ok(outputs),
@@ -131,9 +151,12 @@ fn panicked(panic: &(dyn Any + Send)) -> NodeError {
     )
 }
 
-/// All declared frames are there and no others, and files stay inside the results.
-fn check(node: &PlannedNode, made: &Outputs) -> Result<(), NodeError> {
+/// All declared frames are there and no others, all repetitions are on record, and files stay inside the results.
+fn check(node: &PlannedNode, made: &Outputs, recorder: Option<&Recorder<'_>>) -> Result<(), NodeError> {
     let kind = node.kind.name();
+    if let Some(index) = recorder.and_then(Recorder::missing) {
+        return Err(NodeError::new(format!("`{kind}` did not carry out repetition {index}")));
+    }
     if let Some(missing) = node.kind.gives().iter().find(|name| !made.frames.contains_key(**name)) {
         return Err(NodeError::new(format!("`{kind}` did not make its frame `{missing}`")));
     }

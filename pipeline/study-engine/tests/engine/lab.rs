@@ -75,7 +75,7 @@ pub static SAMPLED: SampledKind = SampledKind;
 pub static READER: ReaderKind = ReaderKind;
 pub static REPORT: ReportKind = ReportKind;
 
-fn table(values: &[i64]) -> Table {
+pub fn table(values: &[i64]) -> Table {
     let mut builder = TableBuilder::new(vec![
         Field::new("row", ColumnType::Int, "", "row"),
         Field::new("x", ColumnType::Int, "", "value"),
@@ -208,6 +208,8 @@ made_up!(impl[] ReportKind, "report", version 1, { const SEES_STUDY: bool = true
 pub struct Files {
     pub content: Mutex<BTreeMap<String, Vec<u8>>>,
     pub reads: Mutex<Vec<String>>,
+    /// What machine this is.
+    pub host: Mutex<String>,
     /// Each read gives other bytes, as if somebody edited the file all the time.
     pub restless: AtomicBool,
 }
@@ -220,6 +222,9 @@ impl FileSource for Files {
             return Ok(vec![reads.len() as u8]);
         }
         self.content.lock().unwrap().get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+    fn host(&self) -> String {
+        self.host.lock().unwrap().clone()
     }
 }
 

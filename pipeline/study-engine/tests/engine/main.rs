@@ -10,4 +10,5 @@ mod lab;
 mod processes;
 mod random;
 mod reasons;
+mod repetitions;
 mod selection;

@@ -92,6 +92,7 @@ fn run_with(params: &AggregateParams, inputs: &Inputs) -> Result<Outputs, StageE
         files: &[],
         cancel: &cancel,
         progress: &progress,
+        repetitions: &study_stage::Unrecorded::default(),
     };
     StageKind::run(&Aggregate, params, &cx, inputs)
 }

@@ -98,6 +98,7 @@ fn run_with(params: &BootstrapParams, seed: u64, inputs: &Inputs) -> Result<Outp
         files: &[],
         cancel: &cancel,
         progress: &progress,
+        repetitions: &study_stage::Unrecorded::default(),
     };
     StageKind::run(&Bootstrap, params, &cx, inputs)
 }
@@ -501,7 +502,7 @@ fn an_interrupted_run_stops() {
     };
     let (cancel, progress) = (AtomicBool::new(true), |_, _| {});
     let cx =
-        StageCx { seed: SeedPath::root(1), study: &study, node: "b", files: &[], cancel: &cancel, progress: &progress };
+        StageCx { seed: SeedPath::root(1), study: &study, node: "b", files: &[], cancel: &cancel, progress: &progress, repetitions: &study_stage::Unrecorded::default() };
     let result = StageKind::run(&Bootstrap, &few(), &cx, &inputs(vec![("run_metrics", run_metrics(&data))]));
     assert_eq!(result.err(), Some(StageError::Cancelled));
 }

@@ -81,6 +81,7 @@ pub(crate) fn run_seeded<K: StageKind>(
         files: &files,
         cancel: &AtomicBool::new(false),
         progress: &|_, _| {},
+        repetitions: &study_stage::Unrecorded::default(),
     };
     kind.run(&params, &context, &Inputs::default())
 }
