@@ -170,6 +170,8 @@ impl Progress {
             line.push_str(&format!("  by `{by}`"));
         } else if report.state == State::Executed && !report.reasons.is_empty() {
             line.push_str(&format!("  ({})", wording::reasons(&report.reasons)));
+        } else if let (Some(count), State::Cached) = (&report.repetitions, report.state) {
+            line.push_str(&format!("  ({})", wording::repetitions(count)));
         }
         line
     }

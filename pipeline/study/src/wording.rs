@@ -1,7 +1,7 @@
 //! Durations, sizes, states and reasons in words.
 
 use crate::terminal::Paint;
-use study_engine::{Reason, State};
+use study_engine::{Reason, RepetitionCount, State};
 
 /// A duration for people.
 pub fn seconds(seconds: f64) -> String {
@@ -56,8 +56,26 @@ pub const fn state_paint(state: State) -> Paint {
     }
 }
 
+/// How many repetitions there are, and how many are to come.
+pub fn repetitions(count: &RepetitionCount) -> String {
+    told_repetitions(count.on_record, count.asked)
+}
+
+fn told_repetitions(on_record: u64, asked: u64) -> String {
+    let to_run = match asked.saturating_sub(on_record) {
+        0 => "none".to_owned(),
+        n => n.to_string(),
+    };
+    format!("{on_record} of {asked} repetitions on record; {to_run} to run")
+}
+
 /// One reason in a line.
 pub fn reason(reason: &Reason) -> String {
+    let number = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());
+    if let (Reason::REPETITIONS, Some(on_record), Some(asked)) = (reason.code, number(&reason.old), number(&reason.new))
+    {
+        return told_repetitions(on_record, asked);
+    }
     // The code says already where in the key document the field stands.
     let bare =
         |field: &str| field.strip_prefix("params.").or(field.strip_prefix("inputs.")).unwrap_or(field).to_owned();
@@ -99,6 +117,16 @@ mod tests {
         assert_eq!([0.0124, 3.25, 75.0, 7260.0].map(seconds), ["12 ms", "3.2 s", "1 min 15 s", "2 h 01 min"]);
         assert_eq!([12, 2048, 5 << 30].map(bytes), ["12 B", "2.0 KiB", "5.0 GiB"]);
         assert_eq!([count(1, "node"), count(0, "node")], ["1 node", "0 nodes"]);
+    }
+
+    #[test]
+    fn repetitions_are_counted_and_so_are_those_to_come() {
+        let count = |on_record, asked| repetitions(&RepetitionCount { asked, on_record, ran: None });
+        assert_eq!(count(20, 40), "20 of 40 repetitions on record; 20 to run");
+        assert_eq!(count(40, 40), "40 of 40 repetitions on record; none to run");
+        let reason_of =
+            Reason { code: Reason::REPETITIONS, field: None, old: Some("3".to_owned()), new: Some("5".to_owned()) };
+        assert_eq!(reason(&reason_of), "3 of 5 repetitions on record; 2 to run");
     }
 
     #[test]

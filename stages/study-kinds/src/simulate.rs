@@ -19,6 +19,7 @@ mod logs;
 mod modeled;
 mod params;
 mod presets;
+mod repetition;
 
 pub(crate) use inputs::World;
 pub use params::{Mode, SimulateParams, arm_schema, check_arm};
@@ -28,7 +29,7 @@ use serde_json::Value;
 use study_cdn::player::Decisions;
 use study_ident::SeedPath;
 use study_sim::{TrialPlan, TrialResult, TrialSpec, run_trial};
-use study_stage::{Determinism, Inputs, Outputs, StageCx, StageError, StageKind};
+use study_stage::{Determinism, Inputs, Outputs, Series, StageCx, StageError, StageKind};
 use study_tree::{Cx, Node};
 
 /// The kind `simulate`.
@@ -60,6 +61,12 @@ impl StageKind for Simulate {
         match params.mode {
             Mode::Modeled => Determinism::Exact,
             Mode::Emulated(_) => Determinism::Sampled,
+        }
+    }
+    fn series(&self, params: &SimulateParams) -> Option<Series> {
+        match params.mode {
+            Mode::Modeled => None,
+            Mode::Emulated(_) => Some(emulated::series(params)),
         }
     }
 

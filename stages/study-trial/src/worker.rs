@@ -10,6 +10,7 @@ use crate::record::{BlockRecord, Line};
 use crate::schedule::{blocks_at_once, processors, run_blocks};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -95,15 +96,16 @@ impl Drop for Ending {
     }
 }
 
-/// Runs a job in a worker. `program` is this program; `finished` hears of each block.
+/// Runs a job in a worker. `program` is this program; `finished` hears of each block as soon as it is over, in that order, and may
+/// end the work.
 ///
 /// # Errors
-/// What the worker says; `None` when `cancel` was set.
+/// What the worker says; `None` when `cancel` was set or `finished` ended it.
 pub fn run_job(
     program: &Path,
     job: &Job,
     cancel: &AtomicBool,
-    mut finished: impl FnMut(&BlockRecord),
+    mut finished: impl FnMut(&BlockRecord) -> ControlFlow<()>,
 ) -> Result<Option<Vec<BlockRecord>>, TrialError> {
     let lost = |error: &dyn std::fmt::Display| TrialError::failed(format!("the worker of the trials: {error}"));
     let mut command = match job.backend.row().privilege {
@@ -131,7 +133,9 @@ pub fn run_job(
         match lines.recv_timeout(LOOK) {
             Ok(line) => match serde_json::from_str(&line).map_err(|error| lost(&error))? {
                 Line::Block(block) => {
-                    finished(&block);
+                    if finished(&block).is_break() {
+                        return Ok(None);
+                    }
                     blocks.push(*block);
                 }
                 Line::Error(error) => return Err(error),

@@ -56,7 +56,10 @@ fn table(study: &str, nodes: &[NodeReport], stream: Stream, verbose: bool) -> St
             (State::Execute, None) => "?".to_owned(),
             _ => String::new(),
         };
-        let mut why = wording::reasons(&node.reasons);
+        let mut why = match (&node.repetitions, node.state) {
+            (Some(count), State::Cached) => wording::repetitions(count),
+            _ => wording::reasons(&node.reasons),
+        };
         if node.state == State::Execute && !node.certain {
             why.push_str(" (unless its inputs turn out as they were)");
         }

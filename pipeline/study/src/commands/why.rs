@@ -24,6 +24,9 @@ pub fn execute(args: &WhyArgs, terminal: &Terminal) -> Result<Exit, Failure> {
     let state = terminal.stdout.paint(wording::state_paint(node.state), wording::state(node.state));
     let key = node.key.map_or_else(|| "not known before its inputs are made".to_owned(), |key| key.to_string());
     let mut text = format!("{}: {state}\nkey: {key}\n", node.id);
+    if let (Some(count), true) = (&node.repetitions, node.reasons.is_empty()) {
+        let _ = writeln!(text, "{}", wording::repetitions(count));
+    }
     for reason in &node.reasons {
         let _ = writeln!(text, "reason: {}", wording::reason(reason));
     }

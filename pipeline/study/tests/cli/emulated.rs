@@ -77,6 +77,63 @@ fn real_stacks_carry_a_study_and_a_second_run_executes_nothing() {
     assert!(why.contains("\"environment\"") && why.contains("linux "), "{why}");
 }
 
+/// A node of a report.
+fn node<'a>(report: &'a serde_json::Value, id: &str) -> &'a serde_json::Value {
+    report["nodes"].as_array().unwrap().iter().find(|node| node["id"] == id).unwrap()
+}
+
+/// The rows of a frame of the emulated stage that are of the first runs.
+fn rows_of_runs(sandbox: &Sandbox, frame: &str, runs: u64) -> Vec<String> {
+    let csv = sandbox.ok(&["show", "emulated.yaml", &format!("experience.{frame}"), "--format", "csv"]).stdout;
+    let numbers = column(&csv, "run");
+    let rows = csv.lines().skip(1).zip(numbers);
+    rows.filter(|(_, run)| run.parse::<u64>().unwrap() < runs).map(|(row, _)| row.to_owned()).collect()
+}
+
+#[test]
+fn more_runs_are_appended_to_those_on_record_and_fewer_are_the_first_of_them() {
+    let sandbox = Sandbox::new();
+    let write = |runs: u64| {
+        let study = EMULATED.replace("runs: 1", &format!("runs: {runs}")).replace("clients: 3", "clients: 1");
+        sandbox.write("emulated.yaml", study.as_bytes());
+    };
+    let run = || sandbox.study(&["run", "emulated.yaml", "--until", "experience", "--json"]);
+    write(2);
+    let first = run();
+    if skipped(&first) {
+        return;
+    }
+    let first = first.json();
+    let counted = |on_record: u64, asked: u64, ran: u64| serde_json::json!({ "asked": asked, "on_record": on_record, "ran": ran });
+    assert_eq!(node(&first, "experience")["repetitions"], counted(0, 2, 2));
+    let of_two = ["sessions", "segments", "timing"].map(|frame| rows_of_runs(&sandbox, frame, 2));
+
+    write(3);
+    // Viewers of the third run are new, and with them the frame that all runs read.
+    sandbox.study(&["run", "emulated.yaml", "--until", "routing"]);
+    for command in ["plan", "why"] {
+        let mut words = vec![command, "emulated.yaml"];
+        words.extend((command == "why").then_some("experience"));
+        let told = sandbox.ok(&words).stdout;
+        assert!(told.contains("2 of 3 repetitions on record; 1 to run"), "{told}");
+        assert!(told.contains("`runs`: 2 -> 3"), "{told}");
+    }
+    let second = run();
+    assert!(second.stderr.contains("2 of 3 repetitions on record; 1 to run"), "{}", second.stderr);
+    let second = second.json();
+    assert_eq!(node(&second, "experience")["repetitions"], counted(2, 3, 1));
+    let kept = ["sessions", "segments", "timing"].map(|frame| rows_of_runs(&sandbox, frame, 2));
+    assert_eq!(kept, of_two, "what was measured stays as it was");
+    let of_three = rows_of_runs(&sandbox, "sessions", 3);
+    assert_eq!(of_three.len(), 6);
+
+    write(1);
+    let third = run().json();
+    assert_eq!(node(&third, "experience")["repetitions"], counted(1, 1, 0));
+    assert_eq!(node(&third, "experience")["state"], "cached");
+    assert_eq!(rows_of_runs(&sandbox, "sessions", 3), of_three[..2]);
+}
+
 #[test]
 fn every_check_of_a_trial_is_on_record_and_nothing_but_timing_fails() {
     let sandbox = Sandbox::new();

@@ -501,8 +501,15 @@ fn an_interrupted_run_stops() {
         nodes: serde_json::Value::Null,
     };
     let (cancel, progress) = (AtomicBool::new(true), |_, _| {});
-    let cx =
-        StageCx { seed: SeedPath::root(1), study: &study, node: "b", files: &[], cancel: &cancel, progress: &progress, repetitions: &study_stage::Unrecorded::default() };
+    let cx = StageCx {
+        seed: SeedPath::root(1),
+        study: &study,
+        node: "b",
+        files: &[],
+        cancel: &cancel,
+        progress: &progress,
+        repetitions: &study_stage::Unrecorded::default(),
+    };
     let result = StageKind::run(&Bootstrap, &few(), &cx, &inputs(vec![("run_metrics", run_metrics(&data))]));
     assert_eq!(result.err(), Some(StageError::Cancelled));
 }

@@ -2,45 +2,129 @@
 //!
 //! Viewers, titles, tickets and links are those of the simulator, drawn from the same streams. With `decisions: { replay: ARM }` the
 //! schedule is that of the simulator's rehearsal, so that modeled and emulated arms are asked for the same.
+//!
+//! A run is a repetition, on record by itself. Everything about it is drawn from streams named after its number, so it does not
+//! depend on how many are asked for, or on which start of the worker carried it out.
 
 use super::frames::{LinkRow, SegmentRow, SessionRow, TrialFrames, TrialKeys, TrialRow};
 use super::inputs::World;
 use super::params::{Compare, SimulateParams};
+use super::repetition::Repetition;
 use super::{evidence, rehearse};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::ControlFlow;
+use std::path::Path;
+use study_ident::SeedPath;
 use study_sim::{TrialPlan, Viewer, session_of, title_of};
-use study_stage::{Outputs, StageCx, StageError};
+use study_stage::{Outputs, Series, StageCx, StageError};
 use study_trial::{
-    Arm, BlockRecord, Edge, EmulationParams, Job, Planned, Run, SessionRecord, TitleSizes, TrialError, TrialRecord,
-    find_backend, run_job, this_program,
+    Arm, Backend, BlockRecord, Edge, EmulationParams, Job, Planned, Run, SessionRecord, TitleSizes, TrialError,
+    TrialRecord, find_backend, run_job, this_program,
 };
 use study_units::SimTime;
 
-/// Runs all blocks, one after the other.
+/// Each run is a repetition: its block is a sample of its own, of the viewers of that run alone.
+pub fn series(params: &SimulateParams) -> Series {
+    let mut document = serde_json::to_value(params).expect("parameters are plain data with text keys");
+    if let Some(map) = document.as_object_mut() {
+        map.remove("runs");
+    }
+    Series { repetitions: params.runs, params: document, by_repetition: &[("clients", "run")] }
+}
+
+/// Carries out the blocks that are not on record, and makes the frames of all.
 pub fn run(
     params: &SimulateParams,
     emulation: &EmulationParams,
     cx: &StageCx<'_>,
     world: &World,
 ) -> Result<Outputs, StageError> {
-    let program = this_program().map_err(stage_error)?;
-    let backend = find_backend(&program, emulation.backend.backend()).map_err(stage_error)?;
-    let job = job(params, emulation, cx, world, backend)?;
-    let done = AtomicU64::new(0);
-    let finished = |block: &BlockRecord| {
-        if !block.warm_up {
-            (cx.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, params.runs);
+    let mut known = None;
+    let mut missing = Vec::new();
+    for run in 0..params.runs {
+        match Repetition::recorded(cx, run)? {
+            Some(repetition) => known = repetition.backend(),
+            None => missing.push(run),
         }
+    }
+    if !missing.is_empty() {
+        let program = this_program().map_err(stage_error)?;
+        let backend = backend(&program, emulation, known, params.runs - missing.len() as u64)?;
+        measure(&program, job(params, emulation, cx, world, (backend, &missing))?, cx, params.runs)?;
+    }
+    assemble(params, cx, world)
+}
+
+/// The backend that the study names, else that of the repetitions on record, else the first that works here.
+fn backend(
+    program: &Path,
+    emulation: &EmulationParams,
+    known: Option<Backend>,
+    on_record: u64,
+) -> Result<Backend, StageError> {
+    let named = emulation.backend.backend();
+    find_backend(program, named.or(known)).map_err(|mut error| {
+        if named.is_none() && known.is_some() {
+            error.message = format!(
+                "{}; the {on_record} repetitions on record were measured on it, and figures of two backends are never mixed",
+                error.message
+            );
+            let cure = error.help.map_or_else(String::new, |cure| format!("{cure}; or "));
+            error.help = Some(format!("{cure}name another `backend` in `mode`: all repetitions are then measured on it"));
+        }
+        stage_error(error)
+    })
+}
+
+/// Carries out the job; each block is on record as soon as it is over.
+fn measure(program: &Path, job: Job, cx: &StageCx<'_>, asked: u64) -> Result<(), StageError> {
+    let mut done = asked - job.runs.len() as u64;
+    let (mut warm_ups, mut failed) = (0, None);
+    let finished = |block: &BlockRecord| {
+        if block.warm_up {
+            warm_ups += block.trials.len();
+            return ControlFlow::Continue(());
+        }
+        let run = job.runs[block.run].run;
+        let repetition = Repetition { warm_ups, block: BlockRecord { run: run as usize, ..block.clone() } };
+        if let Err(error) = repetition.record(cx, run) {
+            failed = Some(error);
+            return ControlFlow::Break(());
+        }
+        done += 1;
+        (cx.progress)(done, asked);
+        ControlFlow::Continue(())
     };
-    let blocks = run_job(&program, &job, cx.cancel, finished).map_err(stage_error)?.ok_or(StageError::Cancelled)?;
+    let ended = run_job(program, &job, cx.cancel, finished).map_err(stage_error)?;
+    match (ended, failed) {
+        (_, Some(error)) => Err(error),
+        (None, None) => Err(StageError::Cancelled),
+        (Some(_), None) => Ok(()),
+    }
+}
+
+/// The frames of the repetitions on record: what was written down is what counts, also right after it was measured.
+fn assemble(params: &SimulateParams, cx: &StageCx<'_>, world: &World) -> Result<Outputs, StageError> {
+    let missing = |run| StageError::failed(format!("run {run} was not carried out"));
+    let all = (0..params.runs).map(|run| Repetition::recorded(cx, run)?.ok_or_else(|| missing(run)));
+    let all = all.collect::<Result<Vec<Repetition>, StageError>>()?;
+    let mut backends = all.iter().filter_map(Repetition::backend);
+    if let Some(first) = backends.next()
+        && let Some(other) = backends.find(|other| *other != first)
+    {
+        return Err(StageError::failed_with_help(
+            format!("the repetitions on record were measured on `{}` and on `{}`", first.name(), other.name()),
+            "name the `backend` in `mode`: all repetitions are then measured on it",
+        ));
+    }
     let mut frames = TrialFrames::new();
-    for block in blocks.iter().filter(|block| !block.warm_up) {
+    for block in all.iter().map(|repetition| &repetition.block) {
         for trial in &block.trials {
-            add(&mut frames, TrialKeys { run: block.run as u64, arm: &params.arms[trial.arm] }, world, &job, trial);
+            let keys = TrialKeys { run: block.run as u64, arm: &params.arms[trial.arm] };
+            add(&mut frames, keys, world, cx.seed, trial);
         }
     }
     let mut outputs = frames.finish();
-    evidence::add(&mut outputs, params, world, &blocks);
+    evidence::add(&mut outputs, params, world, &all);
     Ok(outputs)
 }
 
@@ -52,16 +136,18 @@ fn stage_error(error: TrialError) -> StageError {
     }
 }
 
-/// Everything that the worker needs.
+/// Everything that the worker needs to carry out the missing runs.
 fn job(
     params: &SimulateParams,
     emulation: &EmulationParams,
     cx: &StageCx<'_>,
     world: &World,
-    backend: study_trial::Backend,
+    (backend, missing): (Backend, &[u64]),
 ) -> Result<Job, StageError> {
-    let runs = (0..params.runs)
+    let runs = missing
+        .iter()
         .map(|run| {
+            let run = *run;
             cx.check_cancelled()?;
             let plan = rehearse(params, cx, world, run)?;
             let viewers = world.viewers[run as usize].iter().enumerate();
@@ -121,10 +207,11 @@ fn edge(edge: &study_sim::EdgeSpec) -> Edge {
 }
 
 /// Adds one arm of one run.
-fn add(frames: &mut TrialFrames, keys: TrialKeys<'_>, world: &World, job: &Job, trial: &TrialRecord) {
-    let viewers = &job.runs[keys.run as usize].viewers;
+fn add(frames: &mut TrialFrames, keys: TrialKeys<'_>, world: &World, seed: SeedPath, trial: &TrialRecord) {
+    let (viewers, seed) = (&world.viewers[keys.run as usize], seed.indexed("run", keys.run));
     for session in &trial.sessions {
-        let row = session_row(session, viewers[session.viewer].title as usize);
+        let title = title_of(seed, viewers[session.viewer].client, &world.popularity);
+        let row = session_row(session, title);
         for transfer in &session.transfers {
             let segment = SegmentRow {
                 segment: transfer.segment,

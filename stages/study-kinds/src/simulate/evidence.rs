@@ -4,6 +4,7 @@
 use super::fairness::{self, ExtraRow};
 use super::inputs::World;
 use super::params::SimulateParams;
+use super::repetition::Repetition;
 use study_stage::Outputs;
 use study_table::{Cell, ColumnType, Field, Table, TableBuilder};
 use study_trial::validity::{Check, Finished, Order, Status, across_blocks};
@@ -68,8 +69,8 @@ pub fn nothing() -> [(String, Table); 3] {
 }
 
 /// Adds `validity`, `checks`, `timing` and `calibration`.
-pub fn add(outputs: &mut Outputs, params: &SimulateParams, world: &World, blocks: &[BlockRecord]) {
-    let measured: Vec<&BlockRecord> = blocks.iter().filter(|block| !block.warm_up).collect();
+pub fn add(outputs: &mut Outputs, params: &SimulateParams, world: &World, repetitions: &[Repetition]) {
+    let measured: Vec<&BlockRecord> = repetitions.iter().map(|repetition| &repetition.block).collect();
     let (mut checks, mut timing, mut calibration) = (builder(CHECKS), builder(TIMING), builder(CALIBRATION));
     for block in &measured {
         let run = Cell::Int(block.run as i64);
@@ -89,7 +90,7 @@ pub fn add(outputs: &mut Outputs, params: &SimulateParams, world: &World, blocks
     }
     let mut extra = summary(params, &measured);
     extra.extend(quality(params, &measured));
-    extra.extend(warm_ups(blocks));
+    extra.extend(warm_ups(repetitions));
     outputs.frames.insert("validity".to_owned(), fairness::validity(params, world, &sessions, &extra));
     for (name, table) in [("checks", checks), ("timing", timing), ("calibration", calibration)] {
         outputs.frames.insert(name.to_owned(), table.finish());
@@ -256,16 +257,16 @@ fn quality(params: &SimulateParams, blocks: &[&BlockRecord]) -> Vec<ExtraRow> {
     params.arms.iter().map(|arm| arm.name.as_str()).enumerate().map(of).collect()
 }
 
-/// Declared warm-ups were carried out and are in no result.
-fn warm_ups(blocks: &[BlockRecord]) -> Option<ExtraRow> {
-    let count = blocks.iter().filter(|block| block.warm_up).map(|block| block.trials.len()).sum::<usize>();
-    (count > 0).then(|| ExtraRow {
+/// Declared warm-ups were carried out before the first block of each start of the worker, and are in no result.
+fn warm_ups(repetitions: &[Repetition]) -> Option<ExtraRow> {
+    let fewest = repetitions.iter().map(|repetition| repetition.warm_ups).min()?;
+    (fewest > 0).then(|| ExtraRow {
         check: "warm-ups".to_owned(),
         status: "pass",
         arm: None,
-        measured: count.to_string(),
-        expected: count.to_string(),
+        measured: fewest.to_string(),
+        expected: fewest.to_string(),
         unit: "trials".to_owned(),
-        message: format!("{count} trials only warmed the machine up and are in no frame"),
+        message: format!("{fewest} trials only warmed the machine up each time blocks were begun, and are in no frame"),
     })
 }

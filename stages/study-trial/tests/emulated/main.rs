@@ -59,7 +59,7 @@ fn program() -> PathBuf {
 
 /// Runs a job to its end.
 pub fn run(job: &Job) -> Result<Vec<BlockRecord>, TrialError> {
-    let blocks = run_job(&program(), job, &AtomicBool::new(false), |_| {})?;
+    let blocks = run_job(&program(), job, &AtomicBool::new(false), |_| std::ops::ControlFlow::Continue(()))?;
     blocks.ok_or_else(|| TrialError::failed("interrupted"))
 }
 

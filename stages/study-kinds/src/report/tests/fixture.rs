@@ -263,7 +263,15 @@ impl Fixture {
         };
         let (cancel, progress) = (AtomicBool::new(false), |_, _| {});
         let seed = SeedPath::root(1);
-        let cx = StageCx { seed, study: &study, node: "report", files: &[], cancel: &cancel, progress: &progress, repetitions: &study_stage::Unrecorded::default() };
+        let cx = StageCx {
+            seed,
+            study: &study,
+            node: "report",
+            files: &[],
+            cancel: &cancel,
+            progress: &progress,
+            repetitions: &study_stage::Unrecorded::default(),
+        };
         StageKind::run(&Report, params, &cx, &self.inputs())
     }
 }
