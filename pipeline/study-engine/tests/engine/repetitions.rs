@@ -265,6 +265,39 @@ fn a_lost_frame_is_made_of_the_repetitions_and_a_lost_repetition_is_measured_aga
 }
 
 #[test]
+fn repetitions_that_read_the_same_are_samples_of_their_own() {
+    let (lab, mut m) = (Lab::new(), Maker::new());
+    m.add("source", &CALC, m.calc(10), &[]);
+    m.add("measured", &SURVEY, Calc { rows: 3, ..m.calc(20) }, &[]);
+    let values: std::collections::BTreeSet<i64> = measured(&lab, &lab.run(&m.study)).into_iter().collect();
+    assert_eq!(values.len(), 3);
+    m.ran();
+    m.change("measured", |p| p.rows = 5);
+    lab.run(&m.study);
+    assert_eq!(names(&m), ["measured#3", "measured#4"]);
+}
+
+#[test]
+fn repetitions_of_a_node_in_use_are_in_use() {
+    let (lab, mut m) = (Lab::new(), survey(8, 3));
+    lab.run(&m.study);
+    m.ran();
+    let days = |n: u64| Duration::from_secs(n * 24 * 3600);
+    for folder in std::fs::read_dir(lab.store.dir().join("actions")).unwrap().flatten() {
+        for record in std::fs::read_dir(folder.path()).unwrap().flatten() {
+            let file = std::fs::File::options().write(true).open(record.path()).unwrap();
+            file.set_modified(std::time::SystemTime::now() - days(10)).unwrap();
+        }
+    }
+    assert_eq!(lab.run(&m.study).count(State::Cached), 3);
+    let old = study_store::GcOptions { older_than: Some(days(5)), ..Default::default() };
+    assert_eq!(lab.store.gc(&old).unwrap().removed_bytes(), 0);
+    m.change("measured", |p| p.rows = 4);
+    lab.run(&m.study);
+    assert_eq!(names(&m), ["measured#3"]);
+}
+
+#[test]
 fn nodes_that_differ_in_their_number_alone_share_what_they_measure() {
     let (lab, mut m) = (Lab::new(), Maker::new());
     let source = m.add("source", &CALC, Calc { rows: 8, ..m.calc(10) }, &[]);
