@@ -102,20 +102,24 @@ fn measure(program: &Path, job: Job, cx: &StageCx<'_>, asked: u64) -> Result<(),
     }
 }
 
+/// Figures of two backends are never mixed.
+fn check_backends(mut all: impl Iterator<Item = Backend>) -> Result<(), StageError> {
+    let first = all.next();
+    match (first, all.find(|backend| Some(*backend) != first)) {
+        (Some(first), Some(other)) => Err(StageError::failed_with_help(
+            format!("the repetitions on record were measured on `{}` and on `{}`", first.name(), other.name()),
+            "name the `backend` in `mode`: all repetitions are then measured on it",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The frames of the repetitions on record: what was written down is what counts, also right after it was measured.
 fn assemble(params: &SimulateParams, cx: &StageCx<'_>, world: &World) -> Result<Outputs, StageError> {
     let missing = |run| StageError::failed(format!("run {run} was not carried out"));
     let all = (0..params.runs).map(|run| Repetition::recorded(cx, run)?.ok_or_else(|| missing(run)));
     let all = all.collect::<Result<Vec<Repetition>, StageError>>()?;
-    let mut backends = all.iter().filter_map(Repetition::backend);
-    if let Some(first) = backends.next()
-        && let Some(other) = backends.find(|other| *other != first)
-    {
-        return Err(StageError::failed_with_help(
-            format!("the repetitions on record were measured on `{}` and on `{}`", first.name(), other.name()),
-            "name the `backend` in `mode`: all repetitions are then measured on it",
-        ));
-    }
+    check_backends(all.iter().filter_map(Repetition::backend))?;
     let mut frames = TrialFrames::new();
     for block in all.iter().map(|repetition| &repetition.block) {
         for trial in &block.trials {
@@ -294,5 +298,42 @@ fn session_row(s: &SessionRecord, title: usize) -> SessionRow<'_> {
         rtt: [s.rtt_us, None, None],
         completed: s.completed,
         arrived: (arrived.count(), hits),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use study_tree::defaults;
+    use study_trial::BackendChoice;
+
+    #[test]
+    fn a_series_stays_on_its_backend_or_says_why_not() {
+        // No program that probes anything: no backend works with it.
+        let nothing = Path::new("/bin/false");
+        let auto = EmulationParams { backend: BackendChoice::Auto, ..defaults() };
+        let StageError::Environment { message, help } =
+            backend(nothing, &auto, Some(Backend::UsernsTun), 20).unwrap_err()
+        else {
+            panic!("the machine lacks it");
+        };
+        assert!(message.contains("`userns-tun` does not work here"), "{message}");
+        assert!(message.contains("the 20 repetitions on record were measured on it"), "{message}");
+        assert!(help.unwrap().contains("name another `backend`"));
+        for (emulation, known) in [
+            (auto, None),
+            (EmulationParams { backend: BackendChoice::UsernsTun, ..defaults() }, Some(Backend::UsernsTun)),
+        ] {
+            let error = backend(nothing, &emulation, known, 20).unwrap_err();
+            assert!(!error.to_string().contains("on record"), "{error}");
+        }
+    }
+
+    #[test]
+    fn figures_of_two_backends_are_not_mixed() {
+        assert_eq!(check_backends([Backend::RootTun; 3].into_iter()), Ok(()));
+        assert_eq!(check_backends([].into_iter()), Ok(()));
+        let error = check_backends([Backend::RootTun, Backend::RootTun, Backend::RootPacket].into_iter()).unwrap_err();
+        assert_eq!(error.to_string(), "the repetitions on record were measured on `root-tun` and on `root-packet`");
     }
 }
