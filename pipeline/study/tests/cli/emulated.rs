@@ -5,6 +5,8 @@
 
 use crate::sandbox::{Ran, Sandbox, repository};
 use crate::user::{Stage, skip};
+use std::process::Stdio;
+use std::time::Duration;
 
 /// Three viewers on a short link, emulated alone.
 const EMULATED: &str = "\
@@ -132,6 +134,38 @@ fn more_runs_are_appended_to_those_on_record_and_fewer_are_the_first_of_them() {
     assert_eq!(node(&third, "experience")["repetitions"], counted(1, 1, 0));
     assert_eq!(node(&third, "experience")["state"], "cached");
     assert_eq!(rows_of_runs(&sandbox, "sessions", 3), of_three[..2]);
+}
+
+#[test]
+fn a_stage_that_was_killed_goes_on_after_the_last_block_that_was_over() {
+    let sandbox = Sandbox::new();
+    let study = EMULATED.replace("runs: 1", "runs: 4").replace("clients: 3", "clients: 1");
+    sandbox.write("emulated.yaml", study.replace("retries: 0", "retries: 0, at_once: 1").as_bytes());
+    let until = |command| [command, "emulated.yaml", "--until", "experience"];
+    let on_record = || {
+        let plan = sandbox.ok(&[&until("plan")[..], &["--json"]].concat()).json();
+        node(&plan, "experience")["repetitions"]["on_record"].as_u64().unwrap_or(0)
+    };
+    let mut child = sandbox.command(&until("run")).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    while on_record() == 0 {
+        if child.try_wait().unwrap().is_some() {
+            let ran = Ran::from(child.wait_with_output().unwrap());
+            assert!(skipped(&ran), "it ended without a block: {}", ran.stderr);
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let kept = on_record();
+    assert!((1..4).contains(&kept), "{kept} of 4 blocks were over");
+    let ran = sandbox.study(&[&until("run")[..], &["--json"]].concat());
+    let told = format!("({kept} of 4 repetitions on record; {} to run)", 4 - kept);
+    assert!(ran.stderr.contains(&told), "{}", ran.stderr);
+    let counted = serde_json::json!({ "asked": 4, "on_record": kept, "ran": 4 - kept });
+    assert_eq!(node(&ran.json(), "experience")["repetitions"], counted);
+    assert_eq!(rows_of_runs(&sandbox, "sessions", 4).len(), 8);
+    sandbox.ok(&["cache", "verify"]);
 }
 
 #[test]
